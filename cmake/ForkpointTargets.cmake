@@ -57,7 +57,8 @@ function(forkpoint_tests target)
     set(ARG_TIMEOUT_S 120)
   endif()
   add_executable(${target} ${ARG_SOURCES})
-  target_link_libraries(${target} PRIVATE forkpoint_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${target} PRIVATE forkpoint_flags ${ARG_LINK} rapidcheck
+                        GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${target}
     DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT_S} ENVIRONMENT "${ARG_ENVIRONMENT}")
