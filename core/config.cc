@@ -256,18 +256,18 @@ Result<void> apply_override(const ConfigFields& root, const std::string& overrid
   return config_error("bad_override", fmt::format("{}: the value can't be read as TOML", where));
 }
 
-template <class Value>
-std::string toml_literal(const Value& value) {
-  std::ostringstream text;
-  text << toml::value<Value>(value);
-  return text.str();
+// A JSON string is a TOML basic string too, but for the one character that only TOML wants escaped.
+std::string toml_literal(const std::string& value) {
+  std::string literal = to_text(value);
+  for (std::size_t at = 0; (at = literal.find('\x7f', at)) != std::string::npos;) literal.replace(at, 1, "\\u007F");
+  return literal;
 }
 
 std::string toml_literal(const Field& field) {
   return std::visit(
       Overloaded{
           [](bool* value) { return std::string(*value ? "true" : "false"); },
-          [](const ConfigFields::Integer& integer) { return toml_literal(*integer.value); },
+          [](const ConfigFields::Integer& integer) { return std::to_string(*integer.value); },
           [](const ConfigFields::Number& number) {
             // fmt writes the shortest text that reads back as the same number; TOML wants a point or an exponent.
             const std::string text = fmt::format("{}", *number.value);

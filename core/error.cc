@@ -44,7 +44,7 @@ int exit_code(Fault fault) {
   FORKPOINT_UNREACHABLE();
 }
 
-Error&& Error::within(std::string what) && {
+Error Error::within(std::string what) && {
   context.push_back(std::move(what));
   return std::move(*this);
 }

@@ -38,8 +38,8 @@ struct Error {
   std::string advice = {};  // what to do about it, one line; empty when there is nothing useful to say
   std::vector<std::string> context = {};  // what was being done, innermost first: "reading run.toml"
 
-  // Adds what was being done when the error came up; returns the error itself, for chaining.
-  Error&& within(std::string what) &&;
+  // This error with what was being done when it came up added to its context.
+  Error within(std::string what) &&;
 
   // One line: "outer: inner: message (advice)".
   std::string to_line() const;

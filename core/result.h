@@ -29,7 +29,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 
   // This result; if it failed, with `what` added to the error's context.
   Result within(std::string what) && {
-    if (!this->has_value()) std::move(this->error()).within(std::move(what));
+    if (!this->has_value()) this->error() = std::move(this->error()).within(std::move(what));
     return std::move(*this);
   }
 };
