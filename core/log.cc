@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/check.h"
+#include "core/config.h"
 #include "core/json.h"
 
 namespace forkpoint::core {
@@ -55,6 +56,17 @@ spdlog::logger& logger() {
 std::string_view to_string(LogLevel level) {
   const spdlog::string_view_t name = spdlog::level::to_string_view(to_spdlog(level));
   return {name.data(), name.size()};
+}
+
+void describe(ConfigFields& fields, LogOptions& options) {
+  fields.choice("level", options.level,
+                {{"debug", LogLevel::debug},
+                 {"info", LogLevel::info},
+                 {"warning", LogLevel::warning},
+                 {"error", LogLevel::error},
+                 {"off", LogLevel::off}},
+                "least serious message shown on stderr");
+  fields.boolean("json", options.json, "log lines are JSON objects");
 }
 
 void configure_log(const LogOptions& options) {

@@ -14,6 +14,8 @@
 namespace forkpoint {
 namespace core {
 
+class ConfigFields;
+
 enum class LogLevel { debug, info, warning, error, off };
 std::string_view to_string(LogLevel level);
 
@@ -21,6 +23,8 @@ struct LogOptions {
   LogLevel level = LogLevel::info;
   bool json = false;  // one {"time","level","message"} object a line instead of text
 };
+
+void describe(ConfigFields& fields, LogOptions& options);
 
 void configure_log(const LogOptions& options);
 bool log_enabled(LogLevel level);
