@@ -5,7 +5,9 @@
 # a GPU machine is, and its targets would spread flags over ours. We need headers and libraries, no nvcc.
 #
 # In: CMAKE_PREFIX_PATH (for a wheel: what `python3 -c "import torch; print(torch.utils.cmake_prefix_path)"` prints) or
-# Torch_DIR, else the system's. Out: forkpoint_torch, ForkpointTorch_VERSION, ForkpointTorch_CUDA.
+# Torch_DIR, else the system's; FORKPOINT_TORCH_CUDA=OFF leaves the CUDA half of a CUDA build out. Out: forkpoint_torch, ForkpointTorch_VERSION, ForkpointTorch_CUDA.
+
+option(FORKPOINT_TORCH_CUDA "Link the CUDA half of LibTorch where there is one" ON)
 
 set(_suffixes Torch cmake/Torch share/cmake/Torch lib/cmake/Torch lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/Torch)
 find_path(ForkpointTorch_CONFIG_DIR TorchConfig.cmake
@@ -44,7 +46,7 @@ find_package_handle_standard_args(ForkpointTorch
 if(ForkpointTorch_FOUND AND NOT TARGET forkpoint_torch)
   set(ForkpointTorch_CUDA OFF)
   set(_libraries ${ForkpointTorch_torch_cpu_LIBRARY} ${ForkpointTorch_c10_LIBRARY})
-  if(ForkpointTorch_torch_cuda_LIBRARY)
+  if(ForkpointTorch_torch_cuda_LIBRARY AND FORKPOINT_TORCH_CUDA)
     set(ForkpointTorch_CUDA ON)
     # Nothing calls these directly: they register the CUDA kernels when they are loaded.
     list(APPEND _libraries -Wl,--push-state,--no-as-needed ${ForkpointTorch_torch_cuda_LIBRARY}

@@ -32,8 +32,8 @@ typedef struct ForkpointLearnApi {
 
   int (*info)(ForkpointLearnInfo* info);
 
-  /* Speed of a 512 x 512 x 512 float32 matrix product on the CPU, in GFLOP/s: about 5 with the reference BLAS,
-   * 50 and more with a real one. Takes some milliseconds. */
+  /* Speed of a 512 x 512 x 512 float32 matrix product on the CPU, in GFLOP/s; the best of a few, which takes
+   * some milliseconds. */
   int (*measure_sgemm)(double* gflops);
 
   /* log p(targets[t]) under softmax(logits[t] / temperature), for each of `tokens` rows.
