@@ -69,6 +69,7 @@ run_commands() {
 # ---- outside -------------------------------------------------------------------------------------
 
 # Never across a mount: were one of the machine's still there, removing /dev or /sys would follow.
+# shellcheck disable=SC2317  # the trap calls it
 remove_folder() {
   if [[ -n $(awk -v dir="$1" '$5 == dir || index($5, dir "/") == 1' /proc/self/mountinfo) ]]; then
     say "something is still mounted below $1: nothing was removed" >&2
