@@ -1,4 +1,5 @@
-// forkpoint config show CONFIG.toml: the config as the program understands it, defaults and overrides included.
+// forkpoint config show CONFIG.toml: the config as the program understands it, defaults and overrides
+// included.
 #pragma once
 
 #include <memory>

@@ -30,7 +30,8 @@ std::string_view to_string(Verdict verdict) {
 // What was found, in the order in which it was looked at.
 class Findings {
  public:
-  void add(const std::string& feature, Verdict verdict, const std::string& detail, const std::string& advice = {}) {
+  void add(const std::string& feature, Verdict verdict, const std::string& detail,
+           const std::string& advice = {}) {
     features_[feature] = {{"ok", verdict != Verdict::fault}, {"detail", detail}};
     text_ += fmt::format("{:<6}{:<16}{}\n", to_string(verdict), feature, detail);
     all_ok_ = all_ok_ && verdict != Verdict::fault;
@@ -54,14 +55,16 @@ void look_at_learner(const LearnLibrary& library, Findings& findings) {
   const auto info = library.info();
   const auto gflops = library.measure_sgemm_gflops();
   if (!info || !gflops) {
-    findings.add("libtorch", Verdict::fault, (info ? gflops.failure : info.failure).message, "reinstall LibTorch");
+    findings.add("libtorch", Verdict::fault, (info ? gflops.failure : info.failure).message,
+                 "reinstall LibTorch");
     return;
   }
   findings.add("libtorch", Verdict::ok,
                fmt::format("{}, {} threads, {} CUDA devices", info.value->torch_version, info.value->threads,
                            info.value->cuda_devices));
   const bool fast = *gflops.value >= LearnLibrary::kSgemmGflopsMin;
-  findings.add("blas", fast ? Verdict::ok : Verdict::warning, fmt::format("{:.0f} GFLOP/s in float32 matrix products", *gflops.value),
+  findings.add("blas", fast ? Verdict::ok : Verdict::warning,
+               fmt::format("{:.0f} GFLOP/s in float32 matrix products", *gflops.value),
                fast ? ""
                     : "install libopenblas0-pthread; if it is there, it may not know this processor: try "
                       "OPENBLAS_CORETYPE=SKYLAKEX (AVX-512) or HASWELL (AVX2)");
@@ -82,12 +85,13 @@ class Doctor final : public Verb {
 
   Result<int> run(Output& output) override {
     FORKPOINT_ASSIGN_OR_RETURN(const ProgramConfig config, load_program_config(path_, overrides_));
-    const std::filesystem::path path =
-        config.learner.library.empty() ? LearnLibrary::default_path() : std::filesystem::path(config.learner.library);
+    const std::filesystem::path path = config.learner.library.empty()
+                                           ? LearnLibrary::default_path()
+                                           : std::filesystem::path(config.learner.library);
     Findings findings;
     const auto library = LearnLibrary::open(path);
-    findings.add("learn_library", library ? Verdict::ok : Verdict::fault, library ? path.string() : library.failure.message,
-                 library ? "" : library.failure.advice);
+    findings.add("learn_library", library ? Verdict::ok : Verdict::fault,
+                 library ? path.string() : library.failure.message, library ? "" : library.failure.advice);
     if (library) look_at_learner(*library.value, findings);
     output.print(findings.json(), findings.text());
     return findings.all_ok() ? 0 : 1;

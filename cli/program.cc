@@ -25,9 +25,11 @@ Error usage_error(std::string code, std::string message, std::string advice) {
 }
 
 // "did you mean 'x'?" where there is a candidate; in any case where to read on.
-std::string advice(std::string_view name, const std::vector<std::string>& known, std::string_view help_command) {
+std::string advice(std::string_view name, const std::vector<std::string>& known,
+                   std::string_view help_command) {
   const std::optional<std::string> meant = core::nearest(name, known);
-  return fmt::format("{}see '{} --help'", meant ? fmt::format("did you mean '{}'? ", *meant) : "", help_command);
+  return fmt::format("{}see '{} --help'", meant ? fmt::format("did you mean '{}'? ", *meant) : "",
+                     help_command);
 }
 
 bool is_option(std::string_view argument) { return argument.starts_with('-'); }
@@ -64,15 +66,17 @@ std::vector<std::string> next_words(const std::vector<std::string>& group, const
 }
 
 std::string group_help(const std::vector<std::string>& group, const Verbs& verbs) {
-  std::string text = group.empty()
-                         ? "Forkpoint trains coding agents by reinforcement learning in forkable sandboxes.\n\n"
-                           "Usage: forkpoint VERB [OPTIONS]\n\nVerbs:\n"
-                         : fmt::format("Usage: forkpoint {} VERB [OPTIONS]\n\nVerbs:\n", group.front());
+  std::string text =
+      group.empty() ? "Forkpoint trains coding agents by reinforcement learning in forkable sandboxes.\n\n"
+                      "Usage: forkpoint VERB [OPTIONS]\n\nVerbs:\n"
+                    : fmt::format("Usage: forkpoint {} VERB [OPTIONS]\n\nVerbs:\n", group.front());
   for (const auto& verb : verbs) {
     if (matching_words(group, *verb) != group.size()) continue;
     text += fmt::format("  {:<24}{}\n", verb->help().path, verb->help().summary);
   }
-  if (group.empty()) text += "\nOptions:\n  --help                  this text\n  --version               the program's version\n";
+  if (group.empty())
+    text +=
+        "\nOptions:\n  --help                  this text\n  --version               the program's version\n";
   return text + "\n'forkpoint VERB --help' explains a verb and shows an example.\n";
 }
 
@@ -140,7 +144,8 @@ Result<int> run_verb(Verb& verb, const Arguments& arguments, std::ostream& out) 
   verb.add_options(app);
 
   // CLI11 takes its arguments last to first.
-  Arguments reversed(arguments.rbegin(), arguments.rend() - static_cast<std::ptrdiff_t>(words_of(help.path).size()));
+  Arguments reversed(arguments.rbegin(),
+                     arguments.rend() - static_cast<std::ptrdiff_t>(words_of(help.path).size()));
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
@@ -168,18 +173,21 @@ void report(const Error& error, bool json, std::ostream& out, std::ostream& err)
 
 Result<int> dispatch(const Arguments& arguments, const Verbs& verbs, std::ostream& out) {
   Verb* verb = find_verb(arguments, verbs);
-  Result<int> code = verb == nullptr ? run_without_verb(arguments, verbs, out) : run_verb(*verb, arguments, out);
+  Result<int> code =
+      verb == nullptr ? run_without_verb(arguments, verbs, out) : run_verb(*verb, arguments, out);
   if (code && !out.flush()) {
-    return Error{.boundary = Boundary::system, .code = "stdout_unwritable", .message = "standard output can't be written"};
+    return Error{.boundary = Boundary::system,
+                 .code = "stdout_unwritable",
+                 .message = "standard output can't be written"};
   }
   return code;
 }
 
 }  // namespace
 
-int run_program(const Arguments& arguments, Verbs verbs, std::ostream& out, std::ostream& err) {
-  // Usage errors come up before options are parsed, so whether JSON is wanted is looked up by hand; what stands
-  // after "--" is another program's.
+int run_program(const Arguments& arguments, const Verbs& verbs, std::ostream& out, std::ostream& err) {
+  // Usage errors come up before options are parsed, so whether JSON is wanted is looked up by hand; what
+  // stands after "--" is another program's.
   const auto own_end = std::find(arguments.begin(), arguments.end(), "--");
   const bool json = std::find(arguments.begin(), own_end, "--json") != own_end;
   try {

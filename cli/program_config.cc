@@ -11,7 +11,8 @@ void describe(core::ConfigFields& fields, ProgramConfig& config) {
   fields.section("learner", config.learner, "the part of the program that needs LibTorch");
 }
 
-Result<ProgramConfig> load_program_config(const std::string& path, const std::vector<std::string>& overrides) {
+Result<ProgramConfig> load_program_config(const std::string& path,
+                                          const std::vector<std::string>& overrides) {
   ProgramConfig config;
   if (path.empty()) {
     FORKPOINT_RETURN_IF_ERROR(core::parse_config(config, "", "defaults", overrides));

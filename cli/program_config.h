@@ -1,5 +1,5 @@
-// ProgramConfig: the settings that every verb with a config file shares. Each part of the program describes its
-// own section; a verb that needs more puts this one into a struct of its own.
+// ProgramConfig: the settings that every verb with a config file shares. Each part of the program describes
+// its own section; a verb that needs more puts this one into a struct of its own.
 #pragma once
 
 #include <string>

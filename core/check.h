@@ -15,10 +15,10 @@ namespace forkpoint::core {
 
 }  // namespace forkpoint::core
 
-#define FORKPOINT_CHECK(condition, message)                                               \
-  do {                                                                                    \
-    if (!(condition)) [[unlikely]]                                                        \
-      ::forkpoint::core::check_failed(__FILE__, __LINE__, #condition, message);           \
+#define FORKPOINT_CHECK(condition, message)                                     \
+  do {                                                                          \
+    if (!(condition)) [[unlikely]]                                              \
+      ::forkpoint::core::check_failed(__FILE__, __LINE__, #condition, message); \
   } while (false)
 
 #define FORKPOINT_UNREACHABLE() \

@@ -65,7 +65,8 @@ std::string suggestion(const ConfigFields& root, const std::string& path) {
 }
 
 Error unknown_key(const ConfigFields& root, const std::string& where, const std::string& path) {
-  return config_error("unknown_key", fmt::format("{}: unknown key '{}'", where, path), suggestion(root, path));
+  return config_error("unknown_key", fmt::format("{}: unknown key '{}'", where, path),
+                      suggestion(root, path));
 }
 
 std::string in_words(const toml::node& node) {
@@ -149,8 +150,8 @@ class Assigner {
 
  private:
   Error wrong_type(const std::string& expected) const {
-    return config_error("wrong_type", fmt::format("{}: '{}' must be {}, not of type {}", where_, path_, expected,
-                                                  in_words(node_)));
+    return config_error("wrong_type", fmt::format("{}: '{}' must be {}, not of type {}", where_, path_,
+                                                  expected, in_words(node_)));
   }
 
   template <class T>
@@ -241,7 +242,8 @@ Result<void> apply_override(const ConfigFields& root, const std::string& overrid
     start = end + 1;
   }
   if (fields != nullptr) {
-    return config_error("wrong_type", fmt::format("{}: '{}' is a section, with keys of its own", where, path));
+    return config_error("wrong_type",
+                        fmt::format("{}: '{}' is a section, with keys of its own", where, path));
   }
   const bool quoted = value.starts_with('"') || value.starts_with('\'');
   if (is_written_without_quotes(*field) && !quoted) {
@@ -259,7 +261,8 @@ Result<void> apply_override(const ConfigFields& root, const std::string& overrid
 // A JSON string is a TOML basic string too, but for the one character that only TOML wants escaped.
 std::string toml_literal(const std::string& value) {
   std::string literal = to_text(value);
-  for (std::size_t at = 0; (at = literal.find('\x7f', at)) != std::string::npos;) literal.replace(at, 1, "\\u007F");
+  for (std::size_t at = 0; (at = literal.find('\x7f', at)) != std::string::npos;)
+    literal.replace(at, 1, "\\u007F");
   return literal;
 }
 
@@ -269,9 +272,11 @@ std::string toml_literal(const Field& field) {
           [](bool* value) { return std::string(*value ? "true" : "false"); },
           [](const ConfigFields::Integer& integer) { return std::to_string(*integer.value); },
           [](const ConfigFields::Number& number) {
-            // fmt writes the shortest text that reads back as the same number; TOML wants a point or an exponent.
+            // fmt writes the shortest text that reads back as the same number; TOML wants a point or an
+            // exponent.
             const std::string text = fmt::format("{}", *number.value);
-            return std::isfinite(*number.value) && text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+            return std::isfinite(*number.value) && text.find_first_of(".e") == std::string::npos ? text + ".0"
+                                                                                                 : text;
           },
           [](std::string* value) { return toml_literal(*value); },
           [](std::vector<std::string>* values) {
@@ -310,7 +315,8 @@ void ConfigFields::add(std::string key, std::string help, decltype(Field::target
 void ConfigFields::boolean(std::string key, bool& value, std::string help) {
   add(std::move(key), std::move(help), &value);
 }
-void ConfigFields::integer(std::string key, std::int64_t& value, Range<std::int64_t> range, std::string help) {
+void ConfigFields::integer(std::string key, std::int64_t& value, Range<std::int64_t> range,
+                           std::string help) {
   add(std::move(key), std::move(help), Integer{&value, range});
 }
 void ConfigFields::number(std::string key, double& value, Range<double> range, std::string help) {
@@ -349,15 +355,15 @@ std::string to_toml(const ConfigFields& fields) {
 Json to_json(const ConfigFields& fields) {
   Json json = Json::object();
   for (const Field& field : fields.all()) {
-    json[field.key] = std::visit(
-        Overloaded{
-            [](const auto* value) { return Json(*value); },
-            [](const ConfigFields::Integer& integer) { return Json(*integer.value); },
-            [](const ConfigFields::Number& number) { return Json(*number.value); },
-            [](const ConfigFields::Choice& choice) { return Json(choice.names.at(choice.get())); },
-            [](const Section& section) { return to_json(*section); },
-        },
-        field.target);
+    json[field.key] =
+        std::visit(Overloaded{
+                       [](const auto* value) { return Json(*value); },
+                       [](const ConfigFields::Integer& integer) { return Json(*integer.value); },
+                       [](const ConfigFields::Number& number) { return Json(*number.value); },
+                       [](const ConfigFields::Choice& choice) { return Json(choice.names.at(choice.get())); },
+                       [](const Section& section) { return to_json(*section); },
+                   },
+                   field.target);
   }
   return json;
 }

@@ -53,7 +53,7 @@ class ConfigFields {
   // One of a fixed set of names, whatever enumeration stands behind it.
   struct Choice {
     std::vector<std::string> names;
-    std::function<std::size_t()> get;      // index of the current name
+    std::function<std::size_t()> get;  // index of the current name
     std::function<void(std::size_t)> set;
   };
   struct Integer {
@@ -126,10 +126,10 @@ ConfigFields fields_of(Struct& config) {
   return fields;
 }
 
-// Puts the TOML text into `config`, then each override "key.path=value" in order. An override's value is written
-// as in TOML; text and choices need no quotes. `source` names the text in errors. Errors (Boundary::config,
-// Fault::input): config_syntax, unknown_key, wrong_type, out_of_range, bad_override. After an error `config`
-// holds a mixture and must not be used.
+// Puts the TOML text into `config`, then each override "key.path=value" in order. An override's value is
+// written as in TOML; text and choices need no quotes. `source` names the text in errors. Errors
+// (Boundary::config, Fault::input): config_syntax, unknown_key, wrong_type, out_of_range, bad_override. After
+// an error `config` holds a mixture and must not be used.
 template <class Struct>
 Result<void> parse_config(Struct& config, std::string_view text, const std::string& source,
                           const std::vector<std::string>& overrides = {}) {
@@ -142,7 +142,8 @@ template <class Struct>
 Result<void> load_config(Struct& config, const std::string& path,
                          const std::vector<std::string>& overrides = {});
 
-// The whole config, defaults included, with the help of each key as a comment; reading it back gives the same config.
+// The whole config, defaults included, with the help of each key as a comment; reading it back gives the same
+// config.
 template <class Struct>
 std::string config_to_toml(const Struct& config) {
   Struct copy = config;  // a description holds references it could write to

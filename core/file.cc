@@ -60,7 +60,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t b
   while (true) {
     const ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return system_error(errno, "file_unreadable", fmt::format("{}: can't be read", path.native()));
+    if (count < 0)
+      return system_error(errno, "file_unreadable", fmt::format("{}: can't be read", path.native()));
     if (count == 0) return bytes;
     bytes.append(buffer, static_cast<std::size_t>(count));
     if (bytes.size() > bytes_max) return too_large(path, bytes_max);

@@ -16,7 +16,8 @@ Error json_error(std::string code, std::string message) {
 }
 
 // "source:line:column" of the byte at `offset`.
-std::string position(std::string_view text, std::size_t offset, std::string_view source, std::size_t first_line) {
+std::string position(std::string_view text, std::size_t offset, std::string_view source,
+                     std::size_t first_line) {
   const std::string_view before = text.substr(0, std::min(offset, text.size()));
   const auto lines_before = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
   const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
@@ -48,7 +49,8 @@ std::optional<std::size_t> too_deep_at(std::string_view text, std::size_t depth_
 // parsing value - unexpected end of input"; only the last part helps.
 std::string without_preamble(std::string_view what) {
   for (const std::string_view mark : {"] ", "column ", ": "}) {
-    if (const std::size_t at = what.find(mark); at != std::string_view::npos) what.remove_prefix(at + mark.size());
+    if (const std::size_t at = what.find(mark); at != std::string_view::npos)
+      what.remove_prefix(at + mark.size());
   }
   return std::string(what);
 }
@@ -58,12 +60,13 @@ std::string without_preamble(std::string_view what) {
 Result<Json> parse_json(std::string_view text, std::string_view source, const JsonLimits& limits,
                         std::size_t first_line) {
   if (text.size() > limits.bytes_max) {
-    return json_error("json_too_large", fmt::format("{}:{}: {} bytes of JSON, more than the limit of {}", source,
-                                                    first_line, text.size(), limits.bytes_max));
+    return json_error("json_too_large", fmt::format("{}:{}: {} bytes of JSON, more than the limit of {}",
+                                                    source, first_line, text.size(), limits.bytes_max));
   }
   if (const auto at = too_deep_at(text, limits.depth_max)) {
-    return json_error("json_too_deep", fmt::format("{}: JSON nested deeper than {}",
-                                                   position(text, *at, source, first_line), limits.depth_max));
+    return json_error("json_too_deep",
+                      fmt::format("{}: JSON nested deeper than {}", position(text, *at, source, first_line),
+                                  limits.depth_max));
   }
   try {
     return Json::parse(text);
@@ -73,7 +76,8 @@ Result<Json> parse_json(std::string_view text, std::string_view source, const Js
     return json_error("json_syntax", fmt::format("{}: {}", position(text, offset, source, first_line),
                                                  without_preamble(error.what())));
   } catch (const nlohmann::json::exception& error) {  // a number beyond the range of double
-    return json_error("json_syntax", fmt::format("{}:{}: {}", source, first_line, without_preamble(error.what())));
+    return json_error("json_syntax",
+                      fmt::format("{}:{}: {}", source, first_line, without_preamble(error.what())));
   }
 }
 

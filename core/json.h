@@ -17,7 +17,8 @@ using Json = nlohmann::ordered_json;
 
 struct JsonLimits {
   std::size_t bytes_max = std::size_t{64} << 20;
-  std::size_t depth_max = 128;  // arrays and objects open at once; text of untrusted origin could nest without end
+  std::size_t depth_max =
+      128;  // arrays and objects open at once; text of untrusted origin could nest without end
 };
 
 // One JSON value. Errors (Fault::input): `json_too_large`, `json_too_deep`, `json_syntax`, the message of

@@ -30,7 +30,8 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 class JsonFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
-    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(message.time.time_since_epoch());
+    const auto milliseconds =
+        std::chrono::duration_cast<std::chrono::milliseconds>(message.time.time_since_epoch());
     const std::string_view level(spdlog::level::to_string_view(message.level).data(),
                                  spdlog::level::to_string_view(message.level).size());
     const Json line = {{"time", static_cast<double>(milliseconds.count()) / 1000},
@@ -44,7 +45,8 @@ class JsonFormatter final : public spdlog::formatter {
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
-    auto made = std::make_shared<spdlog::logger>("forkpoint", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("forkpoint",
+                                                 std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_pattern("%^%l%$: %v");
     return made;
   }();

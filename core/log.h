@@ -2,8 +2,8 @@
 //
 //   log_info("{} of {} tasks are valid", valid, tasks);
 //
-// Safe from any thread; each message is one write, so lines never mix. A message that is below the level is not
-// formatted. Call configure_log() before other threads start.
+// Safe from any thread; each message is one write, so lines never mix. A message that is below the level is
+// not formatted. Call configure_log() before other threads start.
 #pragma once
 
 #include <fmt/format.h>

@@ -13,8 +13,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t substitution = a[i - 1] == b[j - 1] ? 0 : 1;
-      distance[i][j] = std::min({distance[i - 1][j] + 1, distance[i][j - 1] + 1,
-                                 distance[i - 1][j - 1] + substitution});
+      distance[i][j] =
+          std::min({distance[i - 1][j] + 1, distance[i][j - 1] + 1, distance[i - 1][j - 1] + substitution});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         distance[i][j] = std::min(distance[i][j], distance[i - 2][j - 2] + 1);
       }

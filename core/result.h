@@ -44,10 +44,10 @@ using core::Result;
 #define FORKPOINT_CONCAT(a, b) FORKPOINT_CONCAT_INNER(a, b)
 
 // Evaluates `expression`, a Result; returns its error from the enclosing function if it failed.
-#define FORKPOINT_RETURN_IF_ERROR(expression)                                   \
-  do {                                                                          \
-    if (auto forkpoint_result = (expression); !forkpoint_result.has_value())    \
-      return std::move(forkpoint_result.error());                               \
+#define FORKPOINT_RETURN_IF_ERROR(expression)                                \
+  do {                                                                       \
+    if (auto forkpoint_result = (expression); !forkpoint_result.has_value()) \
+      return std::move(forkpoint_result.error());                            \
   } while (false)
 
 // The same, and otherwise puts the value into `declaration`, which may contain no comma.

@@ -31,7 +31,8 @@ Result<void> remove_tree(const fs::path& path) {
 Result<TempDir> TempDir::create(std::string_view prefix, fs::path parent) {
   std::error_code failure;
   if (parent.empty()) parent = fs::temp_directory_path(failure);
-  if (failure) return system_error(failure.value(), "no_temp_dir", "no folder for temporary files ($TMPDIR, /tmp)");
+  if (failure)
+    return system_error(failure.value(), "no_temp_dir", "no folder for temporary files ($TMPDIR, /tmp)");
   std::string path = (parent / fmt::format("{}XXXXXX", prefix)).native();
   if (::mkdtemp(path.data()) == nullptr) {
     return system_error(errno, "no_temp_dir", fmt::format("{}: no folder can be made", parent.native()));

@@ -11,7 +11,8 @@
 namespace forkpoint::core {
 
 // Removes a folder and all in it, also where permissions of folders inside stand in the way; follows
-// no link. What can't be removed stays, and is an error `not_removed`. A path that does not exist is no error.
+// no link. What can't be removed stays, and is an error `not_removed`. A path that does not exist is no
+// error.
 Result<void> remove_tree(const std::filesystem::path& path);
 
 class TempDir {

@@ -1,9 +1,11 @@
-// forkpoint-learn-driver: looks at a libforkpoint_learn.so from outside, where the rest of the project is not built.
+// forkpoint-learn-driver: looks at a libforkpoint_learn.so from outside, where the rest of the project is not
+// built.
 //
 //   forkpoint-learn-driver info|check [LIBRARY]
 //
-// `check` compares the library's results with the same formulas in double precision, on the CPU and on each kind of device
-// that is there. Exit codes: 0 all agree; 1 something differs; 2 bad usage; 3 the library can't be opened.
+// `check` compares the library's results with the same formulas in double precision, on the CPU and on each
+// kind of device that is there. Exit codes: 0 all agree; 1 something differs; 2 bad usage; 3 the library
+// can't be opened.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -23,8 +25,8 @@ constexpr std::int64_t kVocabulary = 1237;
 constexpr double kTemperature = 0.7;
 
 int report(const Failure& failure, int code) {
-  std::fprintf(stderr, "forkpoint-learn-driver: %s%s%s\n", failure.message.c_str(), failure.advice.empty() ? "" : ": ",
-               failure.advice.c_str());
+  std::fprintf(stderr, "forkpoint-learn-driver: %s%s%s\n", failure.message.c_str(),
+               failure.advice.empty() ? "" : ": ", failure.advice.c_str());
   return code;
 }
 
@@ -41,10 +43,15 @@ double log_prob(const float* row, std::int64_t target) {
 double largest_difference(const LearnLibrary& library, const std::string& device) {
   std::vector<float> logits(kTokens * kVocabulary);
   std::vector<std::int64_t> targets(kTokens);
-  for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(8 * std::sin(0.37 * static_cast<double>(i)));
-  for (std::size_t t = 0; t < targets.size(); ++t) targets[t] = static_cast<std::int64_t>(t * 41) % kVocabulary;
-  const auto log_probs = library.token_log_probs(
-      {.logits = logits, .vocabulary = kVocabulary, .targets = targets, .temperature = kTemperature, .device = device});
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    logits[i] = static_cast<float>(8 * std::sin(0.37 * static_cast<double>(i)));
+  for (std::size_t t = 0; t < targets.size(); ++t)
+    targets[t] = static_cast<std::int64_t>(t * 41) % kVocabulary;
+  const auto log_probs = library.token_log_probs({.logits = logits,
+                                                  .vocabulary = kVocabulary,
+                                                  .targets = targets,
+                                                  .temperature = kTemperature,
+                                                  .device = device});
   if (!log_probs) return report(log_probs.failure, -1);
   double largest = 0;
   for (std::size_t t = 0; t < targets.size(); ++t) {
@@ -62,7 +69,8 @@ int check(const LearnLibrary& library, const LearnInfo& info) {
   for (const std::string& device : devices) {
     const double difference = largest_difference(library, device);
     const bool agrees = difference >= 0 && difference <= kToleranceMax;
-    std::printf("token_log_probs on %s: largest difference %.2g: %s\n", device.c_str(), difference, agrees ? "ok" : "WRONG");
+    std::printf("token_log_probs on %s: largest difference %.2g: %s\n", device.c_str(), difference,
+                agrees ? "ok" : "WRONG");
     all_agree = all_agree && agrees;
   }
   return all_agree ? 0 : 1;

@@ -1,8 +1,9 @@
 /* The C interface of libforkpoint_learn.so: everything the rest of the program may ask of LibTorch.
  *
- * The library exports one symbol, forkpoint_learn_api(), which returns a table of functions. Only plain C types cross the boundary:
- * no exception, no C++ type, no allocation that the other side must free. A function returns 0, or -1 after
- * which last_error() explains. C++ code uses learn_api/learn_library.h instead.
+ * The library exports one symbol, forkpoint_learn_api(), which returns a table of functions. Only plain C
+ * types cross the boundary: no exception, no C++ type, no allocation that the other side must free. A
+ * function returns 0, or -1 after which last_error() explains. C++ code uses learn_api/learn_library.h
+ * instead.
  *
  * Thread-safety: every function may be called from any thread; last_error() is the calling thread's own.
  * Ownership: buffers belong to the caller and are not kept after the call.
@@ -18,6 +19,7 @@
 extern "C" {
 #endif
 
+// NOLINTBEGIN(modernize-use-using): C has no other way
 typedef struct ForkpointLearnInfo {
   char torch_version[32]; /* "1.13.1", ends in NUL */
   int32_t cuda_devices;   /* usable ones */
@@ -46,6 +48,7 @@ typedef struct ForkpointLearnApi {
   int (*token_log_probs)(const float* logits, int64_t tokens, int64_t vocabulary, const int64_t* targets,
                          double temperature, const char* device, float* log_probs);
 } ForkpointLearnApi;
+// NOLINTEND(modernize-use-using)
 
 __attribute__((visibility("default"))) const ForkpointLearnApi* forkpoint_learn_api(void);
 

@@ -40,10 +40,12 @@ Outcome<LearnLibrary> LearnLibrary::open(const fs::path& path) {
     return failed<LearnLibrary>("library_missing", file.string() + ": no such library",
                                 "build with FORKPOINT_LEARN=ON, or name it with learner.library");
   }
-  // RTLD_LOCAL keeps LibTorch's symbols from standing in for those of libraries we link (protobuf among them).
+  // RTLD_LOCAL keeps LibTorch's symbols from standing in for those of libraries we link (protobuf among
+  // them).
   void* handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    return failed<LearnLibrary>("library_unusable", ::dlerror(), "is it built for this machine and its LibTorch?");
+    return failed<LearnLibrary>("library_unusable", ::dlerror(),
+                                "is it built for this machine and its LibTorch?");
   }
   using Entry = const ForkpointLearnApi* (*)();
   const auto entry = reinterpret_cast<Entry>(::dlsym(handle, "forkpoint_learn_api"));
@@ -53,8 +55,9 @@ Outcome<LearnLibrary> LearnLibrary::open(const fs::path& path) {
   const ForkpointLearnApi* api = entry();
   if (api == nullptr || api->abi != FORKPOINT_LEARN_ABI) {
     return failed<LearnLibrary>("library_mismatch",
-                                file.string() + ": has interface " + std::to_string(api == nullptr ? 0 : api->abi) +
-                                    ", this program needs " + std::to_string(FORKPOINT_LEARN_ABI),
+                                file.string() + ": has interface " +
+                                    std::to_string(api == nullptr ? 0 : api->abi) + ", this program needs " +
+                                    std::to_string(FORKPOINT_LEARN_ABI),
                                 "build library and program from the same sources");
   }
   return succeeded(LearnLibrary(api));
@@ -78,11 +81,12 @@ Outcome<double> LearnLibrary::measure_sgemm_gflops() const {
 Outcome<std::vector<float>> LearnLibrary::token_log_probs(const TokenLogProbsRequest& request) const {
   const auto tokens = static_cast<std::int64_t>(request.targets.size());
   // The C side can't see how long a buffer is; this side can.
-  if (request.vocabulary <= 0 || request.logits.size() / static_cast<std::size_t>(request.vocabulary) != request.targets.size() ||
+  if (request.vocabulary <= 0 ||
+      request.logits.size() / static_cast<std::size_t>(request.vocabulary) != request.targets.size() ||
       request.logits.size() % static_cast<std::size_t>(request.vocabulary) != 0) {
-    return failed<std::vector<float>>("bad_arguments", "token_log_probs: " + std::to_string(request.logits.size()) +
-                                                           " logits are not " + std::to_string(tokens) + " rows of " +
-                                                           std::to_string(request.vocabulary));
+    return failed<std::vector<float>>(
+        "bad_arguments", "token_log_probs: " + std::to_string(request.logits.size()) + " logits are not " +
+                             std::to_string(tokens) + " rows of " + std::to_string(request.vocabulary));
   }
   std::vector<float> log_probs(request.targets.size());
   if (api_->token_log_probs(request.logits.data(), tokens, request.vocabulary, request.targets.data(),

@@ -16,24 +16,27 @@ void check_targets(const torch::Tensor& targets_T, std::int64_t vocabulary) {
   const auto targets = targets_T.accessor<std::int64_t, 1>();
   for (std::int64_t t = 0; t < targets.size(0); ++t) {
     if (targets[t] >= 0 && targets[t] < vocabulary) continue;
-    throw std::invalid_argument("token_log_probs: target " + std::to_string(targets[t]) + " in row " + std::to_string(t) +
-                                " is not in a vocabulary of " + std::to_string(vocabulary));
+    throw std::invalid_argument("token_log_probs: target " + std::to_string(targets[t]) + " in row " +
+                                std::to_string(t) + " is not in a vocabulary of " +
+                                std::to_string(vocabulary));
   }
 }
 
 }  // namespace
 
-torch::Tensor token_log_probs(const torch::Tensor& logits_TV, const torch::Tensor& targets_T, double temperature,
-                              const torch::Device& device) {
+torch::Tensor token_log_probs(const torch::Tensor& logits_TV, const torch::Tensor& targets_T,
+                              double temperature, const torch::Device& device) {
   const std::int64_t tokens = logits_TV.size(0);
   const std::int64_t vocabulary = logits_TV.size(1);
   if (!(temperature > 0) || !std::isfinite(temperature)) {
-    throw std::invalid_argument("token_log_probs: temperature must be above 0, not " + std::to_string(temperature));
+    throw std::invalid_argument("token_log_probs: temperature must be above 0, not " +
+                                std::to_string(temperature));
   }
   check_targets(targets_T, vocabulary);
 
   torch::Tensor log_probs_T = torch::empty({tokens}, torch::kFloat32);
-  const std::int64_t rows_max = std::max<std::int64_t>(1, kPieceElements / std::max<std::int64_t>(1, vocabulary));
+  const std::int64_t rows_max =
+      std::max<std::int64_t>(1, kPieceElements / std::max<std::int64_t>(1, vocabulary));
   for (std::int64_t first = 0; first < tokens; first += rows_max) {
     const std::int64_t rows = std::min(rows_max, tokens - first);
     const torch::Tensor logits_RV = logits_TV.narrow(0, first, rows).to(device, torch::kFloat32);
@@ -45,7 +48,8 @@ torch::Tensor token_log_probs(const torch::Tensor& logits_TV, const torch::Tenso
     const auto pieces = log_probs_T.accessor<float, 1>();
     for (std::int64_t t = first; t < first + rows; ++t) {
       if (std::isnan(pieces[t])) {
-        throw std::invalid_argument("token_log_probs: row " + std::to_string(t) + " has NaN, +inf or no finite logit");
+        throw std::invalid_argument("token_log_probs: row " + std::to_string(t) +
+                                    " has NaN, +inf or no finite logit");
       }
     }
   }

@@ -27,7 +27,8 @@ SourceFile source(const std::string& path, const std::string& text) { return par
 
 TEST(Architecture, ReadsTheProject) {
   const auto has = [](const std::string& path) {
-    return std::any_of(project().begin(), project().end(), [&](const SourceFile& file) { return file.path == path; });
+    return std::any_of(project().begin(), project().end(),
+                       [&](const SourceFile& file) { return file.path == path; });
   };
   EXPECT_TRUE(has("core/rng.h"));
   EXPECT_TRUE(has("cli/main.cc"));
@@ -51,17 +52,19 @@ TEST(Architecture, ExplainsEveryFolder) {
 TEST(Architecture, ListsLongFiles) {
   constexpr std::size_t kLinesMax = 400;
   for (const SourceFile& file : project()) {
-    if (file.lines > kLinesMax) std::printf("over %zu lines: %s (%zu)\n", kLinesMax, file.path.c_str(), file.lines);
+    if (file.lines > kLinesMax)
+      std::printf("over %zu lines: %s (%zu)\n", kLinesMax, file.path.c_str(), file.lines);
   }
 }
 
 TEST(ArchitectureRules, RefuseAnArrowUpTheChain) {
-  EXPECT_THAT(forbidden_arrows({source("core/a.cc", "#include \"sandbox/policy.h\"\n"),
-                                source("env/b.cc", "#include \"core/result.h\"\n#include \"replay/store.h\"\n"),
-                                source("learn_api/c.h", "#include \"core/result.h\"\n"),
-                                source("cli/d.cc", "#include \"trainer/loop.h\"\n#include <vector>\n")}),
-              ElementsAre("core/a.cc: may not include sandbox/policy.h", "env/b.cc: may not include replay/store.h",
-                          "learn_api/c.h: may not include core/result.h"));
+  EXPECT_THAT(
+      forbidden_arrows({source("core/a.cc", "#include \"sandbox/policy.h\"\n"),
+                        source("env/b.cc", "#include \"core/result.h\"\n#include \"replay/store.h\"\n"),
+                        source("learn_api/c.h", "#include \"core/result.h\"\n"),
+                        source("cli/d.cc", "#include \"trainer/loop.h\"\n#include <vector>\n")}),
+      ElementsAre("core/a.cc: may not include sandbox/policy.h", "env/b.cc: may not include replay/store.h",
+                  "learn_api/c.h: may not include core/result.h"));
 }
 
 TEST(ArchitectureRules, CloseTheRoomsOfLibTorch) {

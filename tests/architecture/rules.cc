@@ -11,7 +11,8 @@ namespace {
 
 using Names = std::set<std::string>;
 
-// What may stand at the beginning of an include, by folder. One chain, core <- sandbox <- env <- replay <- agents
+// What may stand at the beginning of an include, by folder. One chain, core <- sandbox <- env <- replay <-
+// agents
 // <- trainer <- cli, with learn_api on the ground beside core.
 const std::map<std::string, Names>& allowed_folders() {
   static const std::map<std::string, Names> allowed = {
@@ -26,7 +27,8 @@ const std::map<std::string, Names>& allowed_folders() {
       {"python", {"core", "sandbox", "env", "replay", "agents", "trainer", "learn_api", "python"}},
       {"examples", {"core", "sandbox", "env", "replay", "agents", "trainer", "learn_api", "examples"}},
       {"bench", {"core", "sandbox", "env", "replay", "agents", "trainer", "learn_api", "bench"}},
-      {"tests", {"core", "sandbox", "env", "replay", "agents", "trainer", "learn_api", "cli", "bench", "tests"}},
+      {"tests",
+       {"core", "sandbox", "env", "replay", "agents", "trainer", "learn_api", "cli", "bench", "tests"}},
   };
   return allowed;
 }
@@ -51,7 +53,9 @@ std::string torch_room_of(const std::string& path) {
   return "";
 }
 
-bool is_ours(const std::string& include) { return allowed_folders().contains(top_of(include)) && include.find('/') != std::string::npos; }
+bool is_ours(const std::string& include) {
+  return allowed_folders().contains(top_of(include)) && include.find('/') != std::string::npos;
+}
 
 bool arrow_is_allowed(const SourceFile& file, const std::string& include) {
   const std::string from_room = torch_room_of(file.path);
@@ -80,7 +84,9 @@ const std::vector<Library>& libraries() {
       {"LibTorch", std::regex(R"((torch|ATen|c10|caffe2)/.*)"),
        [](const SourceFile& file) { return file.path == "agents/model/torch.h"; }},
       {"SQL", std::regex(R"((sqlite3|libpq-fe)\.h|pqxx/.*|SQLiteCpp/.*)"), lives_in("replay")},
-      {"isolation", std::regex(R"(sched\.h|seccomp\.h|sys/(mount|capability)\.h|linux/(seccomp|landlock|filter|mount|sched)\.h)"),
+      {"isolation",
+       std::regex(
+           R"(sched\.h|seccomp\.h|sys/(mount|capability)\.h|linux/(seccomp|landlock|filter|mount|sched)\.h)"),
        lives_in("sandbox")},
       {"Beast", std::regex(R"(boost/beast.*)"), lives_in("core")},
       {"libcurl", std::regex(R"(curl/.*)"), lives_in("core")},
@@ -96,9 +102,11 @@ struct Phrase {
 
 const std::vector<Phrase>& phrases() {
   static const std::vector<Phrase> list = {
-      {"SQL", std::regex(R"(\b(SELECT\s+\S.*\bFROM|INSERT\s+INTO|CREATE\s+TABLE|DELETE\s+FROM|PRAGMA)\b)"), "replay"},
+      {"SQL", std::regex(R"(\b(SELECT\s+\S.*\bFROM|INSERT\s+INTO|CREATE\s+TABLE|DELETE\s+FROM|PRAGMA)\b)"),
+       "replay"},
       {"isolation",
-       std::regex(R"(\b(SYS_clone3?|SYS_pivot_root|SYS_landlock_\w+|unshare\s*\(|setns\s*\(|umount2?\s*\()|::mount\s*\()"),
+       std::regex(
+           R"(\b(SYS_clone3?|SYS_pivot_root|SYS_landlock_\w+|unshare\s*\(|setns\s*\(|umount2?\s*\()|::mount\s*\()"),
        "sandbox"},
   };
   return list;

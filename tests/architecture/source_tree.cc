@@ -35,7 +35,8 @@ std::vector<SourceFile> read_source_tree(const fs::path& root) {
     }
     const std::string extension = entry->path().extension().string();
     if (!entry->is_regular_file() || (extension != ".h" && extension != ".cc")) continue;
-    files.push_back(parse_source(fs::relative(entry->path(), root).string(), core::read_file(entry->path()).value()));
+    files.push_back(
+        parse_source(fs::relative(entry->path(), root).string(), core::read_file(entry->path()).value()));
   }
   std::sort(files.begin(), files.end(),
             [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });

@@ -30,7 +30,9 @@ class EchoVerb final : public Verb {
   }
   Result<int> run(Output& output) override {
     if (throw_) throw std::runtime_error("thrown");
-    if (fail_) return Error{.boundary = Boundary::learner, .fault = Fault::host, .code = "no_gpu", .message = "no GPU"};
+    if (fail_)
+      return Error{
+          .boundary = Boundary::learner, .fault = Fault::host, .code = "no_gpu", .message = "no GPU"};
     output.print({{"word", word_}, {"count", count_}}, word_);
     return count_ == 0 ? 1 : 0;
   }
@@ -51,10 +53,11 @@ struct Outcome {
 
 Outcome run(const std::vector<std::string>& arguments) {
   std::vector<std::unique_ptr<Verb>> verbs;
-  for (const char* path : {"echo", "sandbox run", "sandbox doctor"}) verbs.push_back(std::make_unique<EchoVerb>(path));
+  for (const char* path : {"echo", "sandbox run", "sandbox doctor"})
+    verbs.push_back(std::make_unique<EchoVerb>(path));
   std::ostringstream out;
   std::ostringstream err;
-  const int code = run_program(arguments, std::move(verbs), out, err);
+  const int code = run_program(arguments, verbs, out, err);
   return {code, out.str(), err.str()};
 }
 
@@ -103,7 +106,7 @@ TEST(Program, PassesOnTheVerbsExitCode) { EXPECT_EQ(run({"echo", "--count", "0"}
 struct BadUsage {
   std::vector<std::string> arguments;
   std::string message;
-  friend void PrintTo(const BadUsage& usage, std::ostream* out) { *out << usage.message; }
+  friend std::ostream& operator<<(std::ostream& out, const BadUsage& usage) { return out << usage.message; }
 };
 
 class ProgramUsage : public testing::TestWithParam<BadUsage> {};
@@ -121,16 +124,20 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{}, "forkpoint: no verb given (see 'forkpoint --help')"},
         BadUsage{{"ehco"}, "forkpoint: unknown verb 'ehco' (did you mean 'echo'? see 'forkpoint --help')"},
         BadUsage{{"zzz"}, "forkpoint: unknown verb 'zzz' (see 'forkpoint --help')"},
-        BadUsage{{"--verison"}, "forkpoint: unknown option '--verison' (did you mean '--version'? see 'forkpoint --help')"},
+        BadUsage{{"--verison"},
+                 "forkpoint: unknown option '--verison' (did you mean '--version'? see 'forkpoint --help')"},
         BadUsage{{"sandbox"}, "forkpoint: 'sandbox' needs another word (see 'forkpoint sandbox --help')"},
         BadUsage{{"sandbox", "rnu"},
                  "forkpoint: unknown verb 'rnu' (did you mean 'run'? see 'forkpoint sandbox --help')"},
         BadUsage{{"sandbox", "--jsn"}, "forkpoint: unknown option '--jsn' (see 'forkpoint sandbox --help')"},
-        BadUsage{{"echo", "--wrod", "x"},
-                 "forkpoint: echo: unknown option '--wrod' (did you mean '--word'? see 'forkpoint echo --help')"},
-        BadUsage{{"echo", "--wrod=x"},
-                 "forkpoint: echo: unknown option '--wrod' (did you mean '--word'? see 'forkpoint echo --help')"},
-        BadUsage{{"echo", "extra"}, "forkpoint: echo: unexpected argument 'extra' (see 'forkpoint echo --help')"}));
+        BadUsage{
+            {"echo", "--wrod", "x"},
+            "forkpoint: echo: unknown option '--wrod' (did you mean '--word'? see 'forkpoint echo --help')"},
+        BadUsage{
+            {"echo", "--wrod=x"},
+            "forkpoint: echo: unknown option '--wrod' (did you mean '--word'? see 'forkpoint echo --help')"},
+        BadUsage{{"echo", "extra"},
+                 "forkpoint: echo: unexpected argument 'extra' (see 'forkpoint echo --help')"}));
 
 // The middle of these messages is the option library's own.
 TEST(Program, NamesTheOptionAndTheHelp_WhenAValueIsMissingOrWrong) {
@@ -148,9 +155,10 @@ TEST(Program, TellsScriptsTooWhatWentWrong_WhenJsonIsAskedFor) {
   const Outcome outcome = run({"echo", "--fail", "--json"});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_EQ(outcome.err, "forkpoint: no GPU\n");
-  EXPECT_EQ(outcome.out,
-            "{\"error\":{\"boundary\":\"learner\",\"fault\":\"host\",\"code\":\"no_gpu\",\"message\":\"no GPU\","
-            "\"advice\":\"\",\"context\":[]}}\n");
+  EXPECT_EQ(
+      outcome.out,
+      "{\"error\":{\"boundary\":\"learner\",\"fault\":\"host\",\"code\":\"no_gpu\",\"message\":\"no GPU\","
+      "\"advice\":\"\",\"context\":[]}}\n");
   EXPECT_THAT(run({"ehco", "--json"}).out, HasSubstr("\"code\":\"unknown_verb\""));
   EXPECT_EQ(run({"echo", "--fail", "--", "--json"}).out, "") << "what follows -- belongs to another program";
 }
@@ -158,7 +166,8 @@ TEST(Program, TellsScriptsTooWhatWentWrong_WhenJsonIsAskedFor) {
 TEST(Program, ReportsAnEscapedExceptionAsAnInternalError) {
   const Outcome outcome = run({"echo", "--throw"});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(outcome.err, "forkpoint: internal error: thrown (please report it with the command that was run)\n");
+  EXPECT_EQ(outcome.err,
+            "forkpoint: internal error: thrown (please report it with the command that was run)\n");
 }
 
 TEST(Program, Fails_WhenItsOutputCantBeWritten) {
@@ -167,7 +176,7 @@ TEST(Program, Fails_WhenItsOutputCantBeWritten) {
   std::ostringstream out;
   out.setstate(std::ios::badbit);
   std::ostringstream err;
-  EXPECT_EQ(run_program({"echo"}, std::move(verbs), out, err), 1);
+  EXPECT_EQ(run_program({"echo"}, verbs, out, err), 1);
   EXPECT_EQ(err.str(), "forkpoint: standard output can't be written\n");
 }
 

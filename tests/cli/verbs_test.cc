@@ -68,7 +68,8 @@ TEST_F(ConfigShow, ExplainsAConfigErrorInOneLine) {
   const Outcome outcome = run({"config", "show", path});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(outcome.err, "forkpoint: " + path + ":2:1: unknown key 'log.levle' (did you mean 'log.level'?)\n");
+  EXPECT_EQ(outcome.err,
+            "forkpoint: " + path + ":2:1: unknown key 'log.levle' (did you mean 'log.level'?)\n");
 }
 
 TEST_F(ConfigShow, IsBadUsage_WithoutAConfig) { EXPECT_EQ(run({"config", "show"}).code, 2); }
@@ -78,7 +79,8 @@ TEST(Doctor, FindsTheFault_WhenTheLearnLibraryIsMissing) {
   EXPECT_EQ(outcome.code, 1);
   const Json report = core::parse_json(outcome.out, "report").value();
   EXPECT_EQ(report.at("features").at("learn_library").at("ok"), false);
-  EXPECT_EQ(report.at("features").at("learn_library").at("detail"), "/nonexistent/library.so: no such library");
+  EXPECT_EQ(report.at("features").at("learn_library").at("detail"),
+            "/nonexistent/library.so: no such library");
   EXPECT_EQ(report.at("advice").size(), 1u);
 }
 

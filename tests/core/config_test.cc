@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/temp_dir.h"
 #include "core/file.h"
+#include "core/temp_dir.h"
 
 namespace forkpoint::core {
 namespace {
@@ -65,7 +65,8 @@ TEST(Config, KeepsDefaults_WhenTheTextIsEmpty) { EXPECT_EQ(config_of(""), Sample
 
 TEST(Config, ReadsEveryKindOfField) {
   const SampleConfig config = config_of(
-      "steps = 7\nname = \"first\"\ntags = ['a', 'b']\n[pair]\nenabled = true\npi_min = 0.5\ndesign = 'two_stage'\n");
+      "steps = 7\nname = \"first\"\ntags = ['a', 'b']\n[pair]\nenabled = true\npi_min = 0.5\ndesign = "
+      "'two_stage'\n");
   const SampleConfig expected{.steps = 7,
                               .name = "first",
                               .tags = {"a", "b"},
@@ -126,8 +127,8 @@ TEST(Config, GivesThePosition_WhenTheTextIsNotToml) {
 }
 
 TEST(Config, OverridesInOrder_AfterTheText) {
-  const SampleConfig config = config_of(
-      "steps = 7", {"steps=8", "steps=9", "name=x = y", "tags=['c']", "pair.design=two_stage", "pair.pi_min=1e-3"});
+  const SampleConfig config = config_of("steps = 7", {"steps=8", "steps=9", "name=x = y", "tags=['c']",
+                                                      "pair.design=two_stage", "pair.pi_min=1e-3"});
   const SampleConfig expected{
       .steps = 9, .name = "x = y", .tags = {"c"}, .pair = {.pi_min = 1e-3, .design = Design::two_stage}};
   EXPECT_EQ(config, expected);
@@ -156,13 +157,17 @@ TEST(Config, PrintsItselfWithHelp) {
 }
 
 TEST(Config, IsAlsoJson) {
-  EXPECT_EQ(to_text(config_to_json(SampleConfig{})),
-            R"({"steps":100,"name":"run","tags":[],"pair":{"enabled":false,"pi_min":0.08,"design":"poisson"}})");
+  EXPECT_EQ(
+      to_text(config_to_json(SampleConfig{})),
+      R"({"steps":100,"name":"run","tags":[],"pair":{"enabled":false,"pi_min":0.08,"design":"poisson"}})");
 }
 
 // Whatever a config holds, what is printed reads back as the same config.
 RC_GTEST_PROP(Config, ReadsBackWhatItPrints, ()) {
-  const auto text = [] { return rc::gen::container<std::string>(rc::gen::map(rc::gen::inRange(0, 128), [](int c) { return static_cast<char>(c); })); };
+  const auto text = [] {
+    return rc::gen::container<std::string>(
+        rc::gen::map(rc::gen::inRange(0, 128), [](int c) { return static_cast<char>(c); }));
+  };
   SampleConfig config;
   config.steps = *rc::gen::inRange<std::int64_t>(1, std::numeric_limits<std::int64_t>::max());
   config.name = *text();

@@ -24,7 +24,8 @@ TEST(Error, PutsContextBeforeTheMessageAndAdviceBehindIt) {
   Error error = missing_task();
   EXPECT_EQ(error.to_line(), "no task 'a-1' in tasks.jsonl (see 'forkpoint tasks list')");
   error = std::move(error).within("reading tasks").within("rollout");
-  EXPECT_EQ(error.to_line(), "rollout: reading tasks: no task 'a-1' in tasks.jsonl (see 'forkpoint tasks list')");
+  EXPECT_EQ(error.to_line(),
+            "rollout: reading tasks: no task 'a-1' in tasks.jsonl (see 'forkpoint tasks list')");
 }
 
 TEST(Error, HasTheExitCodeOfItsFault) {

@@ -16,7 +16,8 @@ using ::testing::StartsWith;
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
 TEST(Json, KeepsTheOrderOfKeys) {
-  EXPECT_EQ(to_text(parse_json(R"({"z": 1, "a": [true, null]})", "text").value()), R"({"z":1,"a":[true,null]})");
+  EXPECT_EQ(to_text(parse_json(R"({"z": 1, "a": [true, null]})", "text").value()),
+            R"({"z":1,"a":[true,null]})");
 }
 
 TEST(Json, SaysWhere_WhenTheTextIsBroken) {
@@ -32,7 +33,8 @@ TEST(Json, CountsLinesFromTheOneGiven) {
 }
 
 TEST(Json, RefusesWhatIsNotExactlyOneValue) {
-  for (const char* text : {"", " ", "{} {}", "{\"a\":1,}", "[1", "nul", "\"\xff\"", "\"a\nb\"", "NaN", "01"}) {
+  for (const char* text :
+       {"", " ", "{} {}", "{\"a\":1,}", "[1", "nul", "\"\xff\"", "\"a\nb\"", "NaN", "01"}) {
     EXPECT_EQ(parse_json(text, "text").error().code, "json_syntax") << text;
   }
 }
@@ -61,7 +63,10 @@ TEST(Json, LimitsSize) {
 }
 
 TEST(Json, WritesBrokenBytesAsReplacementCharacters) {
-  EXPECT_EQ(to_text(Json("a\x80\xff" "b")), "\"a\xEF\xBF\xBD\xEF\xBF\xBD" "b\"");
+  EXPECT_EQ(to_text(Json("a\x80\xff"
+                         "b")),
+            "\"a\xEF\xBF\xBD\xEF\xBF\xBD"
+            "b\"");
 }
 
 TEST(Json, WritesNumbersThatJsonLacksAsNull) {

@@ -13,7 +13,7 @@ namespace {
 
 class Log : public testing::Test {
  protected:
-  ~Log() override { configure_log({}); }
+  void TearDown() override { configure_log({}); }
 
   template <class Action>
   static std::string stderr_of(Action action) {

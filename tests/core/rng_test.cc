@@ -24,8 +24,8 @@ std::vector<std::uint64_t> take(RngStream stream, int count) {
 // The published known-answer vectors of the generator (Random123, philox4x64-10).
 TEST(Philox4x64, GivesThePublishedVectors) {
   using Block = std::array<std::uint64_t, 4>;
-  EXPECT_EQ(philox4x64({0, 0, 0, 0}, {0, 0}), (Block{0x16554d9eca36314c, 0xdb20fe9d672d0fdc, 0xd7e772cee186176b,
-                                                     0x7e68b68aec7ba23b}));
+  EXPECT_EQ(philox4x64({0, 0, 0, 0}, {0, 0}),
+            (Block{0x16554d9eca36314c, 0xdb20fe9d672d0fdc, 0xd7e772cee186176b, 0x7e68b68aec7ba23b}));
   constexpr std::uint64_t kOnes = ~std::uint64_t{0};
   EXPECT_EQ(philox4x64({kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}),
             (Block{0x87b092c3013fe90b, 0x438c3c67be8d0224, 0x9cc7d7c69cd777b6, 0xa09caebf594f0ba0}));
@@ -34,7 +34,9 @@ TEST(Philox4x64, GivesThePublishedVectors) {
             (Block{0xa528f45403e61d95, 0x38c72dbd566e9788, 0xa5a1610e72fd18b5, 0x57bd43b5e52b7fe6}));
 }
 
-TEST(RngStream, RepeatsForTheSameName) { EXPECT_EQ(take(RngStream(kDraw), 100), take(RngStream(kDraw), 100)); }
+TEST(RngStream, RepeatsForTheSameName) {
+  EXPECT_EQ(take(RngStream(kDraw), 100), take(RngStream(kDraw), 100));
+}
 
 TEST(RngStream, DiffersInEveryPartOfItsName) {
   std::set<std::vector<std::uint64_t>> streams;
@@ -118,7 +120,8 @@ TEST(RngStream, NormalHasUnitVariance) {
 TEST(RngStream, ShuffleReachesEveryOrderEqually) {
   RngStream stream(kDraw);
   std::array<int, 6> seen{};
-  const std::array<std::array<int, 3>, 6> orders{{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}};
+  const std::array<std::array<int, 3>, 6> orders{
+      {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}};
   for (int i = 0; i < 60'000; ++i) {
     std::array<int, 3> cards{0, 1, 2};
     stream.shuffle(cards);

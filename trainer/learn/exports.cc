@@ -40,7 +40,8 @@ int info(ForkpointLearnInfo* info) {
   return guarded([&] {
     *info = {};
     std::strncpy(info->torch_version, TORCH_VERSION, sizeof info->torch_version - 1);
-    info->cuda_devices = torch::cuda::is_available() ? static_cast<std::int32_t>(torch::cuda::device_count()) : 0;
+    info->cuda_devices =
+        torch::cuda::is_available() ? static_cast<std::int32_t>(torch::cuda::device_count()) : 0;
     info->threads = at::get_num_threads();
   });
 }
@@ -62,13 +63,15 @@ int measure_sgemm(double* gflops) {
   });
 }
 
-int token_log_probs(const float* logits, std::int64_t tokens, std::int64_t vocabulary, const std::int64_t* targets,
-                    double temperature, const char* device, float* log_probs) {
+int token_log_probs(const float* logits, std::int64_t tokens, std::int64_t vocabulary,
+                    const std::int64_t* targets, double temperature, const char* device, float* log_probs) {
   return guarded([&] {
     if (tokens < 0 || vocabulary <= 0) throw std::invalid_argument("token_log_probs: sizes must be positive");
     // from_blob takes a pointer it could write through; nothing here does.
-    const torch::Tensor logits_TV = torch::from_blob(const_cast<float*>(logits), {tokens, vocabulary}, torch::kFloat32);
-    const torch::Tensor targets_T = torch::from_blob(const_cast<std::int64_t*>(targets), {tokens}, torch::kInt64);
+    const torch::Tensor logits_TV =
+        torch::from_blob(const_cast<float*>(logits), {tokens, vocabulary}, torch::kFloat32);
+    const torch::Tensor targets_T =
+        torch::from_blob(const_cast<std::int64_t*>(targets), {tokens}, torch::kInt64);
     const torch::Tensor log_probs_T =
         agents::token_log_probs(logits_TV, targets_T, temperature, torch::Device(std::string(device)));
     std::memcpy(log_probs, log_probs_T.data_ptr<float>(), static_cast<std::size_t>(tokens) * sizeof(float));
