@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <unordered_set>
 
-#include "core/clock.h"
+#include "tests/support/fake_clock.h"
 
 namespace forkpoint::core {
 namespace {
@@ -21,19 +21,8 @@ TEST(Id, ComparesHashesAndPrintsAsItsValue) {
   EXPECT_EQ(fmt::format("{} {:>3}", TaskId("a-1"), GroupId(7)), "a-1   7");
 }
 
-class ClockAt final : public Clock {
- public:
-  explicit ClockAt(std::int64_t seconds) : wall_(std::chrono::seconds(seconds)) {}
-  SteadyTime now() const override { return {}; }
-  WallTime wall_now() const override { return wall_; }
-  void sleep_for(Duration) override {}
-
- private:
-  WallTime wall_;
-};
-
 TEST(RunId, BeginsWithTheTimeAndDiffersEachTime) {
-  const ClockAt clock(1'796'120'130);
+  const tests::FakeClock clock(1'796'120'130);
   const RunId first = make_run_id(clock);
   EXPECT_THAT(first.value(), testing::MatchesRegex("20261201-101530-[0-9a-f]+"));
   EXPECT_EQ(first.value().size(), 24u);

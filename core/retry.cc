@@ -1,0 +1,29 @@
+#include "core/retry.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace forkpoint::core {
+
+Backoff::Backoff(const RetryOptions& options, const Clock& clock, RngStream& jitter)
+    : options_(options),
+      clock_(clock),
+      jitter_(jitter),
+      deadline_(clock.now() + options.total_max),
+      bound_(options.first_wait_max) {
+  FORKPOINT_CHECK(options.attempts_max >= 1, "an operation is tried at least once");
+}
+
+std::optional<Clock::Duration> Backoff::next_wait(Clock::Duration at_least) {
+  if (attempts_ >= options_.attempts_max) return std::nullopt;
+  const auto bound_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(0, bound_.count()));
+  const Clock::Duration jittered(static_cast<std::int64_t>(jitter_.below(bound_ns + 1)));
+  const Clock::Duration wait = std::max(at_least, jittered);
+  if (clock_.now() + wait > deadline_) return std::nullopt;
+  bound_ = std::min<Clock::Duration>(2 * bound_, options_.wait_max);
+  ++attempts_;
+  return wait;
+}
+
+}  // namespace forkpoint::core
