@@ -26,16 +26,6 @@ Error unwritable(const std::filesystem::path& path) {
   return system_error(errno, "file_unwritable", fmt::format("{}: can't be written", path.native()));
 }
 
-Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return unwritable(path);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t bytes_max) {
@@ -66,6 +56,16 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t b
     bytes.append(buffer, static_cast<std::size_t>(count));
     if (bytes.size() > bytes_max) return too_large(path, bytes_max);
   }
+}
+
+Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return unwritable(path);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes) {

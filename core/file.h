@@ -23,4 +23,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t b
 // Makes the folders above it. Error: `file_unwritable`.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
+// Writes all of `bytes` to an open descriptor; `path` is for the error, `file_unwritable`.
+Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path);
+
 }  // namespace forkpoint::core
