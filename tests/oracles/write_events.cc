@@ -16,8 +16,8 @@ Result<void> write(const std::string& directory, bool resumed) {
   const int first = resumed ? 3 : 1;
   const int last = resumed ? 5 : 4;
   for (int step = first; step <= last; ++step) {
-    FORKPOINT_RETURN_IF_ERROR(
-        metrics.record(step, {{"reward/pass_rate", step / 10.0 + (resumed ? 1 : 0)}, {"actor/lr", 1e-4 * step}}));
+    FORKPOINT_RETURN_IF_ERROR(metrics.record(
+        step, {{"reward/pass_rate", step / 10.0 + (resumed ? 1 : 0)}, {"actor/lr", 1e-4 * step}}));
     if (step == 1) FORKPOINT_RETURN_IF_ERROR(metrics.record(step, {{"actor/loss", std::nan("")}}));
   }
   return {};
