@@ -1,12 +1,11 @@
 #include "core/thread_pool.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 
+#include "core/asio.h"
 #include "core/check.h"
 
 namespace forkpoint::core {
