@@ -22,7 +22,7 @@ class Id {
   Id() = default;
   explicit Id(Value value) : value_(std::move(value)) {}
   const Value& value() const { return value_; }
-  auto operator<=>(const Id&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 misreads it
+  auto operator<=>(const Id&) const = default;
 
  private:
   Value value_{};

@@ -19,7 +19,6 @@
 extern "C" {
 #endif
 
-// NOLINTBEGIN(modernize-use-using): C has no other way
 typedef struct ForkpointLearnInfo {
   char torch_version[32]; /* "1.13.1", ends in NUL */
   int32_t cuda_devices;   /* usable ones */
@@ -48,7 +47,6 @@ typedef struct ForkpointLearnApi {
   int (*token_log_probs)(const float* logits, int64_t tokens, int64_t vocabulary, const int64_t* targets,
                          double temperature, const char* device, float* log_probs);
 } ForkpointLearnApi;
-// NOLINTEND(modernize-use-using)
 
 __attribute__((visibility("default"))) const ForkpointLearnApi* forkpoint_learn_api(void);
 
