@@ -57,7 +57,7 @@ function(forkpoint_tests target)
     set(ARG_TIMEOUT_S 120)
   endif()
   add_executable(${target} ${ARG_SOURCES})
-  target_link_libraries(${target} PRIVATE forkpoint_flags ${ARG_LINK} rapidcheck
+  target_link_libraries(${target} PRIVATE forkpoint_flags ${ARG_LINK} $<TARGET_NAME_IF_EXISTS:rapidcheck>
                         GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${target}
     DISCOVERY_MODE PRE_TEST

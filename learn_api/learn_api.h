@@ -40,7 +40,7 @@ typedef struct ForkpointLearnApi {
   /* log p(targets[t]) under softmax(logits[t] / temperature), for each of `tokens` rows.
    *   logits        [tokens][vocabulary], row-major; -inf forbids an entry
    *   targets       [tokens], each in 0..vocabulary-1
-   *   temperature   > 0
+   *   temperature   > 0, a normal float32
    *   device        "cpu", "cuda" or "cuda:N"; rows travel there piece by piece
    *   log_probs     [tokens], written
    * Fails on a row with NaN, +inf or no finite entry, and names it. */

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -37,11 +38,14 @@ struct Batch {
 
   double expected(std::size_t t, double temperature) const {
     const auto row = static_cast<std::size_t>(vocabulary) * t;
+    const auto first = logits.begin() + static_cast<std::ptrdiff_t>(row);
+    const double largest = *std::max_element(first, first + vocabulary);
     double sum = 0;
     for (std::size_t v = 0; v < static_cast<std::size_t>(vocabulary); ++v)
-      sum += std::exp(double{logits[row + v]} / temperature);
+      sum += std::exp((double{logits[row + v]} - largest) / temperature);
     // cppcheck-suppress invalidFunctionArg ; a vocabulary is never empty
-    return double{logits[row + static_cast<std::size_t>(targets[t])]} / temperature - std::log(sum);
+    return (double{logits[row + static_cast<std::size_t>(targets[t])]} - largest) / temperature -
+           std::log(sum);
   }
 
   std::int64_t vocabulary;
@@ -95,6 +99,32 @@ TEST_F(LearnLibraryTest, GivesLogProbabilities_AsTheFormulaInDoublePrecision) {
       EXPECT_NEAR(actual[t], expected, 1e-6 * std::max(1.0, std::abs(expected))) << t;
     }
   }
+}
+
+// A model may put all of a row's logits around any number; that must not cost digits.
+TEST_F(LearnLibraryTest, KeepsItsPrecision_WhateverARowsOffset) {
+  Batch batch(50, 257, 9);
+  for (float& logit : batch.logits) logit += 100;
+  for (const double temperature : {0.7, 0.01}) {
+    TokenLogProbsRequest request = batch.request();
+    request.temperature = temperature;
+    const std::vector<float> actual = log_probs(request);
+    for (std::size_t t = 0; t < actual.size(); ++t) {
+      const double expected = batch.expected(t, temperature);
+      EXPECT_NEAR(actual[t], expected, 1e-6 * std::max(1.0, std::abs(expected))) << t;
+    }
+  }
+}
+
+TEST_F(LearnLibraryTest, PutsAllOnTheLargest_WhenTheTemperatureIsTiny) {
+  const std::vector<float> logits = {1, 2};
+  const std::vector<std::int64_t> largest = {1};
+  TokenLogProbsRequest request = {.logits = logits, .vocabulary = 2, .targets = largest};
+  request.temperature = 1e-37;
+  EXPECT_EQ(log_probs(request), std::vector<float>{0});
+  const std::vector<std::int64_t> other = {0};
+  request.targets = other;
+  EXPECT_FLOAT_EQ(log_probs(request)[0], -1e37F);
 }
 
 TEST_F(LearnLibraryTest, GivesProbabilitiesThatSumToOne) {
@@ -168,7 +198,7 @@ TEST_F(LearnLibraryTest, NamesTheRow_WhenATargetIsOutOfRange) {
 
 TEST_F(LearnLibraryTest, RefusesATemperatureThatIsNotPositive) {
   const Batch batch(1, 4, 7);
-  for (const double temperature : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+  for (const double temperature : {0.0, -1.0, std::nan(""), HUGE_VAL, 1e-300, 1e300}) {
     TokenLogProbsRequest request = batch.request();
     request.temperature = temperature;
     EXPECT_THAT(failure(request), HasSubstr("temperature must be above 0")) << temperature;
@@ -191,6 +221,16 @@ TEST_F(LearnLibraryTest, ExplainsInOneLine_WhenThereIsNoSuchDevice) {
   const std::string message = failure(request);
   EXPECT_THAT(message, HasSubstr("abacus"));
   EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
+TEST_F(LearnLibraryTest, SaysHowManyDevicesThereAre_WhenOneIsNotThere) {
+  TokenLogProbsRequest request;
+  request.vocabulary = 1;
+  const std::string devices = std::to_string(library_->info().value->cuda_devices) + " usable CUDA devices";
+  for (const char* device : {"cuda:99", "meta"}) {
+    request.device = device;
+    EXPECT_EQ(failure(request), "device " + std::string(device) + ": there are the CPU and " + devices);
+  }
 }
 
 TEST(LearnLibraryOpen, SaysWhatIsWrong_WhenThereIsNoLibrary) {

@@ -2,6 +2,7 @@
 //
 // It stands in the last of the three rooms because it may see all of them.
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
@@ -32,6 +33,18 @@ int guarded(Action action) noexcept {
     last_error_text = "unknown exception";
   }
   return -1;
+}
+
+// The device of that name, if it can compute: LibTorch itself finds out only in the middle of the work, and
+// then speaks of dispatch keys.
+torch::Device usable_device(const std::string& name) {
+  const torch::Device device(name);
+  const auto cuda_devices =
+      torch::cuda::is_available() ? static_cast<std::int64_t>(torch::cuda::device_count()) : 0;
+  if (device.is_cpu() || (device.is_cuda() && device.index() < cuda_devices && cuda_devices > 0))
+    return device;
+  throw std::invalid_argument("device " + name + ": there are the CPU and " + std::to_string(cuda_devices) +
+                              " usable CUDA devices");
 }
 
 const char* last_error() { return last_error_text.c_str(); }
@@ -73,7 +86,7 @@ int token_log_probs(const float* logits, std::int64_t tokens, std::int64_t vocab
     const torch::Tensor targets_T =
         torch::from_blob(const_cast<std::int64_t*>(targets), {tokens}, torch::kInt64);
     const torch::Tensor log_probs_T =
-        agents::token_log_probs(logits_TV, targets_T, temperature, torch::Device(std::string(device)));
+        agents::token_log_probs(logits_TV, targets_T, temperature, usable_device(device));
     std::memcpy(log_probs, log_probs_T.data_ptr<float>(), static_cast<std::size_t>(tokens) * sizeof(float));
   });
 }
