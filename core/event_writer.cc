@@ -1,14 +1,13 @@
 #include "core/event_writer.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/crc.hpp>
-#include <cerrno>
 #include <climits>
+#include <cstdlib>
 
-#include "core/file.h"
 #include "core/tensorboard.pb.h"
 
 namespace forkpoint::core {
@@ -34,6 +33,24 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
+constexpr std::string_view kFilePrefix = "events.out.tfevents.";
+
+// A new file whose name comes after those of all event files that are there: readers take them in the order
+// of their names, which begin with a time, and what a resumed run takes back must have come before. So the
+// time in a name is the clock's or, where a file has that one already or the clock went back, the next free
+// second.
+Result<AppendFile> create_file(const std::filesystem::path& directory, Clock::WallTime wall) {
+  std::int64_t second = std::chrono::duration_cast<std::chrono::seconds>(wall.time_since_epoch()).count();
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kFilePrefix)) continue;
+    second = std::max<std::int64_t>(second, std::strtoll(name.c_str() + kFilePrefix.size(), nullptr, 10) + 1);
+  }
+  const std::string name = fmt::format("{}{:010}.{}.{}", kFilePrefix, second, host_name(), ::getpid());
+  return AppendFile::open(directory / name, AppendFile::Mode::create);
+}
+
 }  // namespace
 
 std::uint32_t crc32c(std::string_view bytes) {
@@ -44,22 +61,9 @@ std::uint32_t crc32c(std::string_view bytes) {
 
 Result<EventWriter> EventWriter::create(const std::filesystem::path& directory, const Clock& clock,
                                         std::optional<std::int64_t> resume_step) {
-  // Readers take the files of a directory in the order of their names: time first, then a counter for files
-  // made within one second.
   const Clock::WallTime wall = clock.wall_now();
-  const auto whole_seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(wall.time_since_epoch()).count();
-  UniqueFd fd;
-  std::filesystem::path path;
-  for (int attempt = 0; !fd; ++attempt) {
-    path = directory / fmt::format("events.out.tfevents.{:010}.{}.{}.{:03}", whole_seconds, host_name(),
-                                   ::getpid(), attempt);
-    fd.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
-    if (!fd && errno != EEXIST) {
-      return system_error(errno, "file_unwritable", fmt::format("{}: can't be made", path.native()));
-    }
-  }
-  EventWriter writer(std::move(fd), std::move(path));
+  FORKPOINT_ASSIGN_OR_RETURN(AppendFile file, create_file(directory, wall));
+  EventWriter writer(std::move(file));
   tensorboard::Event version;
   version.set_wall_time(seconds(wall));
   version.set_file_version("brain.Event:2");
@@ -92,7 +96,7 @@ Result<void> EventWriter::write_record(const std::string& data) {
   append_little_endian(record, masked_crc32c(record));
   record += data;
   append_little_endian(record, masked_crc32c(data));
-  return write_all(fd_.get(), record, path_);
+  return file_.append(record);
 }
 
 }  // namespace forkpoint::core

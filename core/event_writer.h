@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/append_file.h"
 #include "core/clock.h"
 #include "core/result.h"
-#include "core/unique_fd.h"
 
 namespace forkpoint::core {
 
@@ -37,14 +37,13 @@ class EventWriter {
   // are.
   Result<void> add(std::int64_t step, Clock::WallTime wall, const std::vector<Scalar>& scalars);
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return file_.path(); }
 
  private:
-  EventWriter(UniqueFd fd, std::filesystem::path path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  explicit EventWriter(AppendFile file) : file_(std::move(file)) {}
   Result<void> write_record(const std::string& data);
 
-  UniqueFd fd_;
-  std::filesystem::path path_;
+  AppendFile file_;
 };
 
 }  // namespace forkpoint::core

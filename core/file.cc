@@ -22,10 +22,6 @@ Error too_large(const std::filesystem::path& path, std::uint64_t bytes_max) {
   return input_error("file_too_large", fmt::format("{}: larger than {} bytes", path.native(), bytes_max));
 }
 
-Error unwritable(const std::filesystem::path& path) {
-  return system_error(errno, "file_unwritable", fmt::format("{}: can't be written", path.native()));
-}
-
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t bytes_max) {
@@ -58,11 +54,19 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t b
   }
 }
 
+Error file_unwritable(const std::filesystem::path& path) {
+  const int reason = errno;
+  Error error = system_error(reason, "file_unwritable", fmt::format("{}: can't be written", path.native()));
+  if (reason == ENOSPC || reason == EDQUOT) error.advice = "make room on the disk";
+  if (reason == EFBIG) error.advice = "raise the limit on file size (ulimit -f)";
+  return error;
+}
+
 Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return unwritable(path);
+    if (written < 0) return file_unwritable(path);
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
   return {};
@@ -77,12 +81,12 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
   }
   std::string draft = path.native() + ".XXXXXX";
   UniqueFd fd(::mkostemp(draft.data(), O_CLOEXEC));
-  if (!fd) return unwritable(path);
+  if (!fd) return file_unwritable(path);
   Result<void> written = write_all(fd.get(), bytes, path);
   // mkostemp made it private; a file that replaces another should be as readable as any new one.
   if (written && (::fchmod(fd.get(), 0644) != 0 || ::fsync(fd.get()) != 0 ||
                   std::rename(draft.c_str(), path.c_str()) != 0)) {
-    written = unwritable(path);
+    written = file_unwritable(path);
   }
   if (!written) ::unlink(draft.c_str());
   return written;

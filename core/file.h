@@ -23,6 +23,9 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t b
 // Makes the folders above it. Error: `file_unwritable`.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
+// The error `file_unwritable` for what errno says now, with what to do where that is known.
+Error file_unwritable(const std::filesystem::path& path);
+
 // Writes all of `bytes` to an open descriptor; `path` is for the error, `file_unwritable`.
 Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path);
 

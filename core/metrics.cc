@@ -1,10 +1,6 @@
 #include "core/metrics.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
 
 #include "core/check.h"
 #include "core/config.h"
@@ -64,14 +60,12 @@ Result<MetricsWriter> MetricsWriter::open(const fs::path& directory, const Metri
   }
   const fs::path path = directory / "metrics.jsonl";
   FORKPOINT_RETURN_IF_ERROR(mend_lines(path, resume_step));
-  UniqueFd lines(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!lines)
-    return system_error(errno, "file_unwritable", fmt::format("{}: can't be written", path.native()));
+  FORKPOINT_ASSIGN_OR_RETURN(AppendFile lines, AppendFile::open(path));
   std::optional<EventWriter> events;
   if (options.tensorboard) {
     FORKPOINT_ASSIGN_OR_RETURN(events, EventWriter::create(directory, clock, resume_step));
   }
-  return MetricsWriter(std::move(lines), path, std::move(events), clock);
+  return MetricsWriter(std::move(lines), std::move(events), clock);
 }
 
 Result<void> MetricsWriter::record(std::int64_t step, const std::vector<Scalar>& scalars) {
@@ -81,7 +75,7 @@ Result<void> MetricsWriter::record(std::int64_t step, const std::vector<Scalar>&
     FORKPOINT_CHECK(is_known_metric(name), "a metric that core/metric_names.cc does not know: " + name);
     line[name] = value;
   }
-  FORKPOINT_RETURN_IF_ERROR(write_all(lines_.get(), to_text(line) + '\n', path_));
+  FORKPOINT_RETURN_IF_ERROR(lines_.append(to_text(line) + '\n'));
   return events_ ? events_->add(step, wall, scalars) : Result<void>();
 }
 

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "core/append_file.h"
 #include "core/clock.h"
 #include "core/event_writer.h"
 #include "core/result.h"
-#include "core/unique_fd.h"
 
 namespace forkpoint::core {
 
@@ -45,12 +45,10 @@ class MetricsWriter {
   Result<void> record(std::int64_t step, const std::vector<Scalar>& scalars);
 
  private:
-  MetricsWriter(UniqueFd lines, std::filesystem::path path, std::optional<EventWriter> events,
-                const Clock& clock)
-      : lines_(std::move(lines)), path_(std::move(path)), events_(std::move(events)), clock_(&clock) {}
+  MetricsWriter(AppendFile lines, std::optional<EventWriter> events, const Clock& clock)
+      : lines_(std::move(lines)), events_(std::move(events)), clock_(&clock) {}
 
-  UniqueFd lines_;
-  std::filesystem::path path_;
+  AppendFile lines_;
   std::optional<EventWriter> events_;
   const Clock* clock_;
 };

@@ -127,7 +127,8 @@ TEST(WriteAll, SaysSo_WhenTheDiskIsFull) {
   const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   const Result<void> written = write_all(full.get(), "x", "run/metrics.jsonl");
   ASSERT_FALSE(written.has_value());
-  EXPECT_EQ(written.error().to_line(), "run/metrics.jsonl: can't be written: No space left on device");
+  EXPECT_EQ(written.error().to_line(),
+            "run/metrics.jsonl: can't be written: No space left on device (make room on the disk)");
 }
 
 TEST_F(MetricsTest, StopsTheProgram_WhenAMetricIsUnknown) {
