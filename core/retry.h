@@ -34,7 +34,7 @@ class Backoff {
   Backoff(const RetryOptions& options, const Clock& clock, RngStream& jitter);
 
   // How long to wait before the next attempt; nothing when there shall be none. `at_least` is what the other
-  // side asked for (Retry-After), and goes before the jitter.
+  // side asked for (Retry-After); the jitter comes on top.
   std::optional<Clock::Duration> next_wait(Clock::Duration at_least = {});
 
   int attempts() const { return attempts_; }  // begun so far, the first one included

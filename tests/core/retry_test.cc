@@ -90,8 +90,13 @@ TEST_F(Retry, NeverWaitsBeyondItsTotal) {
 
 TEST_F(Retry, WaitsAtLeastWhatTheOtherSideAsksFor) {
   Backoff backoff({.attempts_max = 3, .first_wait_max = 1ms, .total_max = 10s}, clock_, jitter_);
-  EXPECT_EQ(backoff.next_wait(5s), 5s);
+  const auto wait = backoff.next_wait(5s);
+  ASSERT_TRUE(wait.has_value());
+  EXPECT_GE(*wait, 5s);
+  EXPECT_LE(*wait, 5s + 1ms)
+      << "the jitter comes on top, or all who were told the same would come back together";
   EXPECT_EQ(backoff.next_wait(11s), std::nullopt) << "that would end after the deadline";
+  EXPECT_EQ(backoff.next_wait(Clock::Duration::max()), std::nullopt);
 }
 
 TEST_F(Retry, WaitsTheSame_WhenTheStreamIsTheSame) {
