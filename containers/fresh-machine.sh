@@ -24,6 +24,7 @@ die() {
   printf 'fresh-machine: error: %s\n' "$*" >&2
   exit 2
 }
+needs_value() { (($# > 1)) || die "$1 needs a value (see --help)"; }
 say() { printf 'fresh-machine: %s\n' "$*"; }
 
 repository=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd -P)
@@ -81,10 +82,10 @@ remove_folder() {
 suite=bookworm mirror=http://deb.debian.org/debian folder='' keep=0 commands=(demo test) inside=0
 while (($#)); do
   case $1 in
-    --suite) suite=${2:?--suite needs a name} && shift ;;
-    --mirror) mirror=${2:?--mirror needs a URL} && shift ;;
-    --dir) folder=${2:?--dir needs a folder} && shift ;;
-    --only) commands=("${2:?--only needs a command}") && shift ;;
+    --suite) needs_value "$@" && suite=$2 && shift ;;
+    --mirror) needs_value "$@" && mirror=$2 && shift ;;
+    --dir) needs_value "$@" && folder=$2 && shift ;;
+    --only) needs_value "$@" && commands=("$2") && shift ;;
     --keep) keep=1 ;;
     --inside) inside=1 ;; # how this script calls itself in the namespaces
     --help | -h) help && exit ;;
