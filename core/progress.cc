@@ -46,7 +46,7 @@ std::string_view cut(std::string_view text, int columns) {
 
 }  // namespace
 
-Progress::Progress(std::string title, std::uint64_t total, ProgressOptions options, Clock& clock)
+Progress::Progress(std::string_view title, std::uint64_t total, ProgressOptions options, Clock& clock)
     : title_(printable(title)),
       total_(total),
       options_(options),

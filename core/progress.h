@@ -32,7 +32,7 @@ struct ProgressOptions {
 class Progress {
  public:
   // `total` is in units of the work; 0 when it is not known. Shows itself at once.
-  Progress(std::string title, std::uint64_t total, ProgressOptions options = {},
+  Progress(std::string_view title, std::uint64_t total, ProgressOptions options = {},
            Clock& clock = system_clock());
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
