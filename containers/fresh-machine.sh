@@ -69,14 +69,21 @@ run_commands() {
 
 # ---- outside -------------------------------------------------------------------------------------
 
-# Never across a mount: were one of the machine's still there, removing /dev or /sys would follow.
+# Runs at every exit. Killing `unshare` kills all that runs in the namespaces; then the folder can go, but never
+# across a mount: were one of the machine's here after all, removing /dev or /sys would follow.
 # shellcheck disable=SC2317  # the trap calls it
-remove_folder() {
-  if [[ -n $(awk -v dir="$1" '$5 == dir || index($5, dir "/") == 1' /proc/self/mountinfo) ]]; then
-    say "something is still mounted below $1: nothing was removed" >&2
-    return 1
+clean_up() {
+  if [[ -n $child ]]; then
+    kill -KILL "$child"
+    wait "$child" 2>/dev/null || true
   fi
-  rm -rf --one-file-system -- "$1"
+  if ((keep)); then
+    say "left in $folder"
+  elif [[ -n $(awk -v dir="$folder" '$5 == dir || index($5, dir "/") == 1' /proc/self/mountinfo) ]]; then
+    say "something is still mounted below $folder: it stays" >&2
+  else
+    rm -rf --one-file-system -- "$folder"
+  fi
 }
 
 suite=bookworm mirror=http://deb.debian.org/debian folder='' keep=0 commands=(demo test) inside=0
@@ -108,11 +115,16 @@ done
 [[ -z $folder || ! -e $folder || -z $(ls -A -- "$folder") ]] || die "$folder is not empty"
 if [[ -n $folder ]]; then mkdir -p -- "$folder"; else folder=$(mktemp -d /var/tmp/forkpoint-machine.XXXXXX); fi
 folder=$(readlink -f -- "$folder")
-((keep)) || trap 'remove_folder "$folder"' EXIT
+child=''
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 arguments=(--inside --suite "$suite" --mirror "$mirror" --dir "$folder")
 ((${#commands[@]} > 1)) || arguments+=(--only "${commands[0]}")
-code=0
-unshare --mount --pid --fork --kill-child bash "$0" "${arguments[@]}" || code=$?
-((!keep)) || say "left in $folder"
+# In the background, because only `wait` lets a signal through at once.
+unshare --mount --pid --fork --kill-child bash "$0" "${arguments[@]}" &
+child=$! code=0
+wait "$child" || code=$?
+child=''
 exit "$code"
