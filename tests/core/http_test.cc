@@ -296,6 +296,7 @@ TEST_F(Http, TimesOut_WhenTheServerDoesNotAnswer) {
           }}});
   const auto response = client_.send({.url = url("/slow"), .total_timeout = 30ms});
   release.count_down();
+  server_.reset();  // the handler may begin only now, and must not outlive the latch
   ASSERT_FALSE(response.has_value());
   EXPECT_EQ(response.error().code, "http_timeout");
   EXPECT_EQ(response.error().fault, Fault::transient);
