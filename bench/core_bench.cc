@@ -78,7 +78,7 @@ Result<RatioRow> metrics_record(const RatioOptions& options) {
 }  // namespace forkpoint::bench
 
 // usage: core_bench [--quick]
-int main(int argc, char** argv) {
+int main(int argc, char** argv) {    // NOLINT(bugprone-exception-escape): a benchmark may die of no memory
   using namespace forkpoint::bench;  // NOLINT(google-build-using-namespace)
   const RatioOptions options{.repeats = argc > 1 && argv[1] == std::string("--quick") ? 50 : 200};
   std::vector<RatioRow> rows = {uniform_numbers(options), hash_of_a_megabyte(options)};

@@ -64,11 +64,11 @@ TEST_F(Retry, WaitsWithinABoundThatDoublesUpToItsMaximum) {
   std::vector<Clock::Duration> longest(8);
   for (int round = 0; round < 500; ++round) {
     Backoff backoff(options, clock_, jitter_);
-    for (std::size_t i = 0; i < longest.size(); ++i) {
+    for (Clock::Duration& longest_so_far : longest) {
       const auto wait = backoff.next_wait();
       ASSERT_TRUE(wait.has_value());
       ASSERT_GE(*wait, 0ns);
-      longest[i] = std::max(longest[i], *wait);
+      longest_so_far = std::max(longest_so_far, *wait);
     }
     EXPECT_EQ(backoff.next_wait(), std::nullopt);
   }
