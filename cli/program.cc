@@ -118,16 +118,16 @@ std::vector<std::string> option_names(const CLI::App& app) {
 }
 
 Error parse_failure(const CLI::ParseError& failure, const CLI::App& app, const std::string& command) {
+  // An unknown option is what went wrong first, whatever the library missed after it.
   const std::vector<std::string> extras = app.remaining();
-  const auto unknown = std::find_if(extras.begin(), extras.end(), is_option);
-  if (dynamic_cast<const CLI::ExtrasError*>(&failure) != nullptr && !extras.empty()) {
-    if (unknown == extras.end()) {
-      return usage_error("unexpected_argument", fmt::format("unexpected argument '{}'", extras.front()),
-                         fmt::format("see '{} --help'", command));
-    }
+  if (const auto unknown = std::find_if(extras.begin(), extras.end(), is_option); unknown != extras.end()) {
     const std::string name = unknown->substr(0, unknown->find('='));
     return usage_error("unknown_option", fmt::format("unknown option '{}'", name),
                        advice(name, option_names(app), command));
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&failure) != nullptr && !extras.empty()) {
+    return usage_error("unexpected_argument", fmt::format("unexpected argument '{}'", extras.front()),
+                       fmt::format("see '{} --help'", command));
   }
   std::string message = failure.what();
   std::replace(message.begin(), message.end(), '\n', ' ');

@@ -72,6 +72,14 @@ TEST_F(ConfigShow, ExplainsAConfigErrorInOneLine) {
             "forkpoint: " + path + ":2:1: unknown key 'log.levle' (did you mean 'log.level'?)\n");
 }
 
+TEST_F(ConfigShow, NamesAnUnknownOption_EvenWhereTheConfigIsMissingToo) {
+  const Outcome outcome = run({"config", "show", "--jsn"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err,
+            "forkpoint: config show: unknown option '--jsn' (did you mean '--json'? see 'forkpoint config "
+            "show --help')\n");
+}
+
 TEST_F(ConfigShow, IsBadUsage_WithoutAConfig) { EXPECT_EQ(run({"config", "show"}).code, 2); }
 
 TEST(Doctor, FindsTheFault_WhenTheLearnLibraryIsMissing) {
