@@ -1,8 +1,5 @@
 #include "cli/config_show.h"
 
-#include <string>
-#include <vector>
-
 #include "cli/program_config.h"
 
 namespace forkpoint::cli {
@@ -16,20 +13,16 @@ class ConfigShow final : public Verb {
             .example = "forkpoint config show examples/minimal.toml --set log.level=debug"};
   }
 
-  void add_options(CLI::App& app) override {
-    app.add_option("CONFIG", path_, "A TOML file")->required();
-    app.add_option("--set", overrides_, "Override a key: a.b=c")->allow_extra_args(false);
-  }
+  void add_options(CLI::App& app) override { arguments_.add_to(app)->required(); }
 
   Result<int> run(Output& output) override {
-    FORKPOINT_ASSIGN_OR_RETURN(const ProgramConfig config, load_program_config(path_, overrides_));
+    FORKPOINT_ASSIGN_OR_RETURN(const ProgramConfig config, arguments_.load());
     output.print(core::config_to_json(config), core::config_to_toml(config));
     return 0;
   }
 
  private:
-  std::string path_;
-  std::vector<std::string> overrides_;
+  ConfigArguments arguments_;
 };
 
 }  // namespace

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <string>
-#include <vector>
-
 #include "cli/program_config.h"
 #include "core/check.h"
 #include "learn_api/learn_library.h"
@@ -78,13 +75,10 @@ class Doctor final : public Verb {
             .example = "forkpoint doctor --json"};
   }
 
-  void add_options(CLI::App& app) override {
-    app.add_option("CONFIG", path_, "A TOML file");
-    app.add_option("--set", overrides_, "Override a key: a.b=c")->allow_extra_args(false);
-  }
+  void add_options(CLI::App& app) override { arguments_.add_to(app); }
 
   Result<int> run(Output& output) override {
-    FORKPOINT_ASSIGN_OR_RETURN(const ProgramConfig config, load_program_config(path_, overrides_));
+    FORKPOINT_ASSIGN_OR_RETURN(const ProgramConfig config, arguments_.load());
     const std::filesystem::path path = config.learner.library.empty()
                                            ? LearnLibrary::default_path()
                                            : std::filesystem::path(config.learner.library);
@@ -98,8 +92,7 @@ class Doctor final : public Verb {
   }
 
  private:
-  std::string path_;
-  std::vector<std::string> overrides_;
+  ConfigArguments arguments_;
 };
 
 }  // namespace

@@ -24,12 +24,14 @@ Error usage_error(std::string code, std::string message, std::string advice) {
                .advice = std::move(advice)};
 }
 
-// "did you mean 'x'?" where there is a candidate; in any case where to read on.
-std::string advice(std::string_view name, const std::vector<std::string>& known,
-                   std::string_view help_command) {
+std::string see_help(std::string_view command) { return fmt::format("see '{} --help'", command); }
+
+// An unknown "verb" or "option": with the known name that was probably meant, where there is one.
+Error unknown(std::string_view what, const std::string& name, const std::vector<std::string>& known,
+              std::string_view command) {
   const std::optional<std::string> meant = core::nearest(name, known);
-  return fmt::format("{}see '{} --help'", meant ? fmt::format("did you mean '{}'? ", *meant) : "",
-                     help_command);
+  return usage_error(fmt::format("unknown_{}", what), fmt::format("unknown {} '{}'", what, name),
+                     (meant ? fmt::format("did you mean '{}'? ", *meant) : "") + see_help(command));
 }
 
 bool is_option(std::string_view argument) { return argument.starts_with('-'); }
@@ -83,6 +85,7 @@ std::string group_help(const std::vector<std::string>& group, const Verbs& verbs
 // No verb is named: help or the version was asked for, or the words are wrong.
 Result<int> run_without_verb(const Arguments& arguments, const Verbs& verbs, std::ostream& out) {
   std::vector<std::string> group;
+  std::string command = "forkpoint";
   for (const std::string& argument : arguments) {
     const std::vector<std::string> known = next_words(group, verbs);
     if (is_help(argument)) {
@@ -93,20 +96,16 @@ Result<int> run_without_verb(const Arguments& arguments, const Verbs& verbs, std
       out << "forkpoint " FORKPOINT_VERSION "\n";
       return 0;
     }
-    const std::string command = group.empty() ? "forkpoint" : "forkpoint " + group.front();
-    if (is_option(argument)) {
-      return usage_error("unknown_option", fmt::format("unknown option '{}'", argument),
-                         advice(argument, {"--help", "--version"}, command));
-    }
+    if (is_option(argument)) return unknown("option", argument, {"--help", "--version"}, command);
     if (std::find(known.begin(), known.end(), argument) == known.end()) {
-      return usage_error("unknown_verb", fmt::format("unknown verb '{}'", argument),
-                         advice(argument, known, command));
+      return unknown("verb", argument, known, command);
     }
     group.push_back(argument);
+    command += " " + argument;
   }
   return usage_error("no_verb",
                      group.empty() ? "no verb given" : fmt::format("'{}' needs another word", group.front()),
-                     fmt::format("see 'forkpoint {}--help'", group.empty() ? "" : group.front() + " "));
+                     see_help(command));
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {
@@ -120,18 +119,16 @@ std::vector<std::string> option_names(const CLI::App& app) {
 Error parse_failure(const CLI::ParseError& failure, const CLI::App& app, const std::string& command) {
   // An unknown option is what went wrong first, whatever the library missed after it.
   const std::vector<std::string> extras = app.remaining();
-  if (const auto unknown = std::find_if(extras.begin(), extras.end(), is_option); unknown != extras.end()) {
-    const std::string name = unknown->substr(0, unknown->find('='));
-    return usage_error("unknown_option", fmt::format("unknown option '{}'", name),
-                       advice(name, option_names(app), command));
+  if (const auto option = std::find_if(extras.begin(), extras.end(), is_option); option != extras.end()) {
+    return unknown("option", option->substr(0, option->find('=')), option_names(app), command);
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&failure) != nullptr && !extras.empty()) {
     return usage_error("unexpected_argument", fmt::format("unexpected argument '{}'", extras.front()),
-                       fmt::format("see '{} --help'", command));
+                       see_help(command));
   }
   std::string message = failure.what();
   std::replace(message.begin(), message.end(), '\n', ' ');
-  return usage_error("bad_usage", message, fmt::format("see '{} --help'", command));
+  return usage_error("bad_usage", message, see_help(command));
 }
 
 Result<int> run_verb(Verb& verb, const Arguments& arguments, std::ostream& out) {

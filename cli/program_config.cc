@@ -11,13 +11,17 @@ void describe(core::ConfigFields& fields, ProgramConfig& config) {
   fields.section("learner", config.learner, "the part of the program that needs LibTorch");
 }
 
-Result<ProgramConfig> load_program_config(const std::string& path,
-                                          const std::vector<std::string>& overrides) {
+CLI::Option* ConfigArguments::add_to(CLI::App& app) {
+  app.add_option("--set", overrides_, "Override a key: a.b=c")->allow_extra_args(false);
+  return app.add_option("CONFIG", path_, "A TOML file");
+}
+
+Result<ProgramConfig> ConfigArguments::load() const {
   ProgramConfig config;
-  if (path.empty()) {
-    FORKPOINT_RETURN_IF_ERROR(core::parse_config(config, "", "defaults", overrides));
+  if (path_.empty()) {
+    FORKPOINT_RETURN_IF_ERROR(core::parse_config(config, "", "defaults", overrides_));
   } else {
-    FORKPOINT_RETURN_IF_ERROR(core::load_config(config, path, overrides));
+    FORKPOINT_RETURN_IF_ERROR(core::load_config(config, path_, overrides_));
   }
   core::configure_log(config.log);
   return config;

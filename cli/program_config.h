@@ -2,6 +2,7 @@
 // its own section; a verb that needs more puts this one into a struct of its own.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,19 @@ struct ProgramConfig {
 void describe(core::ConfigFields& fields, LearnerConfig& config);
 void describe(core::ConfigFields& fields, ProgramConfig& config);
 
-// The config of a file (none when `path` is empty) with overrides applied; sets the log up as it says.
-Result<ProgramConfig> load_program_config(const std::string& path, const std::vector<std::string>& overrides);
+// The arguments of a verb that reads a config: the file, and what overrides it.
+class ConfigArguments {
+ public:
+  // Declares CONFIG and --set; the verb may make the returned CONFIG required.
+  CLI::Option* add_to(CLI::App& app);
+
+  // The config of the file (the defaults where none is named) with overrides applied; sets the log up as it
+  // says.
+  Result<ProgramConfig> load() const;
+
+ private:
+  std::string path_;
+  std::vector<std::string> overrides_;
+};
 
 }  // namespace forkpoint::cli

@@ -10,6 +10,7 @@
 #include "core/file.h"
 
 namespace forkpoint::core {
+
 Result<AppendFile> AppendFile::open(std::filesystem::path path, Mode mode) {
   const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | (mode == Mode::create ? O_EXCL : 0);
   UniqueFd fd(::open(path.c_str(), flags, 0644));

@@ -14,6 +14,10 @@ class SystemClock final : public Clock {
 
 }  // namespace
 
+double unix_seconds(Clock::WallTime wall) {
+  return std::chrono::duration<double>(wall.time_since_epoch()).count();
+}
+
 Clock& system_clock() {
   static SystemClock clock;
   return clock;

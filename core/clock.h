@@ -25,6 +25,9 @@ class Clock {
   virtual void sleep_for(Duration duration) = 0;
 };
 
+// Seconds since 1970, as logs and event files write a time of day.
+double unix_seconds(Clock::WallTime wall);
+
 // The machine's clock; lives as long as the program.
 Clock& system_clock();
 

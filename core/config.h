@@ -116,6 +116,7 @@ class ConfigFields {
 // The functions behind the templates below, on a struct's description.
 Result<void> load_toml(ConfigFields& fields, std::string_view text, const std::string& source,
                        const std::vector<std::string>& overrides);
+Result<std::string> read_config_file(const std::string& path);
 std::string to_toml(const ConfigFields& fields);
 Json to_json(const ConfigFields& fields);
 
@@ -140,7 +141,10 @@ Result<void> parse_config(Struct& config, std::string_view text, const std::stri
 // The same from a file; also the errors of read_file().
 template <class Struct>
 Result<void> load_config(Struct& config, const std::string& path,
-                         const std::vector<std::string>& overrides = {});
+                         const std::vector<std::string>& overrides = {}) {
+  FORKPOINT_ASSIGN_OR_RETURN(const std::string text, read_config_file(path));
+  return parse_config(config, text, path, overrides);
+}
 
 // The whole config, defaults included, with the help of each key as a comment; reading it back gives the same
 // config.
@@ -154,14 +158,6 @@ template <class Struct>
 Json config_to_json(const Struct& config) {
   Struct copy = config;
   return to_json(fields_of(copy));
-}
-
-Result<std::string> read_config_file(const std::string& path);
-
-template <class Struct>
-Result<void> load_config(Struct& config, const std::string& path, const std::vector<std::string>& overrides) {
-  FORKPOINT_ASSIGN_OR_RETURN(const std::string text, read_config_file(path));
-  return parse_config(config, text, path, overrides);
 }
 
 }  // namespace forkpoint::core

@@ -24,10 +24,6 @@ void append_little_endian(std::string& bytes, Integer value) {
   for (std::size_t i = 0; i < sizeof value; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
 }
 
-double seconds(Clock::WallTime wall) {
-  return std::chrono::duration<double>(wall.time_since_epoch()).count();
-}
-
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
@@ -65,12 +61,12 @@ Result<EventWriter> EventWriter::create(const std::filesystem::path& directory, 
   FORKPOINT_ASSIGN_OR_RETURN(AppendFile file, create_file(directory, wall));
   EventWriter writer(std::move(file));
   tensorboard::Event version;
-  version.set_wall_time(seconds(wall));
+  version.set_wall_time(unix_seconds(wall));
   version.set_file_version("brain.Event:2");
   FORKPOINT_RETURN_IF_ERROR(writer.write_record(version.SerializeAsString()));
   if (resume_step) {
     tensorboard::Event start;
-    start.set_wall_time(seconds(wall));
+    start.set_wall_time(unix_seconds(wall));
     start.set_step(*resume_step);
     start.mutable_session_log()->set_status(tensorboard::SessionLog::START);
     FORKPOINT_RETURN_IF_ERROR(writer.write_record(start.SerializeAsString()));
@@ -80,7 +76,7 @@ Result<EventWriter> EventWriter::create(const std::filesystem::path& directory, 
 
 Result<void> EventWriter::add(std::int64_t step, Clock::WallTime wall, const std::vector<Scalar>& scalars) {
   tensorboard::Event event;
-  event.set_wall_time(seconds(wall));
+  event.set_wall_time(unix_seconds(wall));
   event.set_step(step);
   for (const auto& [tag, value] : scalars) {
     tensorboard::Value* entry = event.mutable_summary()->add_value();

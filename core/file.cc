@@ -54,6 +54,13 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t b
   }
 }
 
+Result<void> make_folders(const std::filesystem::path& path) {
+  std::error_code failure;
+  std::filesystem::create_directories(path, failure);
+  if (!failure) return {};
+  return system_error(failure.value(), "file_unwritable", fmt::format("{}: can't be made", path.native()));
+}
+
 Error file_unwritable(const std::filesystem::path& path) {
   const int reason = errno;
   Error error = system_error(reason, "file_unwritable", fmt::format("{}: can't be written", path.native()));
@@ -73,12 +80,7 @@ Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::pa
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes) {
-  std::error_code failure;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failure);
-  if (failure) {
-    return system_error(failure.value(), "file_unwritable",
-                        fmt::format("{}: can't be made", path.parent_path().native()));
-  }
+  if (path.has_parent_path()) FORKPOINT_RETURN_IF_ERROR(make_folders(path.parent_path()));
   std::string draft = path.native() + ".XXXXXX";
   UniqueFd fd(::mkostemp(draft.data(), O_CLOEXEC));
   if (!fd) return file_unwritable(path);

@@ -23,6 +23,9 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t b
 // Makes the folders above it. Error: `file_unwritable`.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
+// Makes the folder and those above it; one that is there is no error. Error: `file_unwritable`.
+Result<void> make_folders(const std::filesystem::path& path);
+
 // The error `file_unwritable` for what errno says now, with what to do where that is known.
 Error file_unwritable(const std::filesystem::path& path);
 

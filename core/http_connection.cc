@@ -12,11 +12,6 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-HttpServer::Response error_response(int status) {
-  return {.status = status,
-          .body = fmt::format("{}\n", std::string(http::obsolete_reason(static_cast<http::status>(status))))};
-}
-
 template <class Message>
 void set_fields(Message& message, const HttpServer::Response& response, bool keep_alive) {
   message.set(http::field::content_type, response.content_type);
@@ -36,6 +31,11 @@ std::optional<int> status_of(const boost::system::error_code& error) {
 }
 
 }  // namespace
+
+HttpServer::Response error_response(int status) {
+  return {.status = status,
+          .body = fmt::format("{}\n", std::string(http::obsolete_reason(static_cast<http::status>(status))))};
+}
 
 // Sends each piece as a chunk; to a client of HTTP/1.0, which knows no chunks, as it is.
 class HttpConnection::ChunkSink final : public HttpServer::Sink {

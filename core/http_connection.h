@@ -9,6 +9,9 @@
 
 namespace forkpoint::core {
 
+// The answer whose text is the name of its status.
+HttpServer::Response error_response(int status);
+
 class HttpConnection {
  public:
   using Answer = std::function<HttpServer::Response(const HttpServer::Request&)>;

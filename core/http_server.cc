@@ -37,11 +37,10 @@ HttpServer::Response answer(const std::vector<HttpServer::Route>& routes,
       return route.handler(request);
     } catch (const std::exception& exception) {
       log_error("{} {}: {}", request.method, request.path, exception.what());
-      return {.status = 500, .body = "Internal Server Error\n"};
+      return error_response(500);
     }
   }
-  if (path_is_known) return {.status = 405, .body = "Method Not Allowed\n"};
-  return {.status = 404, .body = "Not Found\n"};
+  return error_response(path_is_known ? 405 : 404);
 }
 
 }  // namespace

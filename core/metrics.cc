@@ -52,12 +52,7 @@ void describe(ConfigFields& fields, MetricsOptions& options) {
 
 Result<MetricsWriter> MetricsWriter::open(const fs::path& directory, const MetricsOptions& options,
                                           const Clock& clock, std::optional<std::int64_t> resume_step) {
-  std::error_code failure;
-  fs::create_directories(directory, failure);
-  if (failure) {
-    return system_error(failure.value(), "file_unwritable",
-                        fmt::format("{}: can't be made", directory.native()));
-  }
+  FORKPOINT_RETURN_IF_ERROR(make_folders(directory));
   const fs::path path = directory / "metrics.jsonl";
   FORKPOINT_RETURN_IF_ERROR(mend_lines(path, resume_step));
   FORKPOINT_ASSIGN_OR_RETURN(AppendFile lines, AppendFile::open(path));
@@ -70,7 +65,7 @@ Result<MetricsWriter> MetricsWriter::open(const fs::path& directory, const Metri
 
 Result<void> MetricsWriter::record(std::int64_t step, const std::vector<Scalar>& scalars) {
   const Clock::WallTime wall = clock_->wall_now();
-  Json line = {{"step", step}, {"time", std::chrono::duration<double>(wall.time_since_epoch()).count()}};
+  Json line = {{"step", step}, {"time", unix_seconds(wall)}};
   for (const auto& [name, value] : scalars) {
     FORKPOINT_CHECK(is_known_metric(name), "a metric that core/metric_names.cc does not know: " + name);
     line[name] = value;

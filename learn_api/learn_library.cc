@@ -63,18 +63,21 @@ Outcome<LearnLibrary> LearnLibrary::open(const fs::path& path) {
   return succeeded(LearnLibrary(api));
 }
 
-Failure LearnLibrary::last_failure() const { return {"failed", api_->last_error(), ""}; }
+template <class T>
+Outcome<T> LearnLibrary::last_call_failed() const {
+  return failed<T>("failed", api_->last_error());
+}
 
 Outcome<LearnInfo> LearnLibrary::info() const {
   ForkpointLearnInfo info{};
-  if (api_->info(&info) != 0) return {.value = std::nullopt, .failure = last_failure()};
+  if (api_->info(&info) != 0) return last_call_failed<LearnInfo>();
   return succeeded(LearnInfo{
       .torch_version = info.torch_version, .cuda_devices = info.cuda_devices, .threads = info.threads});
 }
 
 Outcome<double> LearnLibrary::measure_sgemm_gflops() const {
   double gflops = 0;
-  if (api_->measure_sgemm(&gflops) != 0) return {.value = std::nullopt, .failure = last_failure()};
+  if (api_->measure_sgemm(&gflops) != 0) return last_call_failed<double>();
   return succeeded(gflops);
 }
 
@@ -91,7 +94,7 @@ Outcome<std::vector<float>> LearnLibrary::token_log_probs(const TokenLogProbsReq
   std::vector<float> log_probs(request.targets.size());
   if (api_->token_log_probs(request.logits.data(), tokens, request.vocabulary, request.targets.data(),
                             request.temperature, request.device.c_str(), log_probs.data()) != 0) {
-    return {.value = std::nullopt, .failure = last_failure()};
+    return last_call_failed<std::vector<float>>();
   }
   return succeeded(std::move(log_probs));
 }

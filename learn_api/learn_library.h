@@ -73,7 +73,8 @@ class LearnLibrary {
 
  private:
   explicit LearnLibrary(const ForkpointLearnApi* api) : api_(api) {}
-  Failure last_failure() const;
+  template <class T>
+  Outcome<T> last_call_failed() const;
 
   const ForkpointLearnApi* api_;
 };

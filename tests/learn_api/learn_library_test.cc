@@ -74,6 +74,17 @@ class LearnLibraryTest : public testing::Test {
     return result.failure.message;
   }
 
+  // The library's result for the batch is the formula's in double precision.
+  void expect_formula(const Batch& batch, double temperature) const {
+    TokenLogProbsRequest request = batch.request();
+    request.temperature = temperature;
+    const std::vector<float> actual = log_probs(request);
+    for (std::size_t t = 0; t < actual.size(); ++t) {
+      const double expected = batch.expected(t, temperature);
+      EXPECT_NEAR(actual[t], expected, 1e-6 * std::max(1.0, std::abs(expected))) << t;
+    }
+  }
+
   std::optional<LearnLibrary> library_;
 };
 
@@ -90,30 +101,14 @@ TEST_F(LearnLibraryTest, SaysWhatItIs) {
 
 TEST_F(LearnLibraryTest, GivesLogProbabilities_AsTheFormulaInDoublePrecision) {
   const Batch batch(50, 257, 1);
-  for (const double temperature : {1.0, 0.5, 3.0}) {
-    TokenLogProbsRequest request = batch.request();
-    request.temperature = temperature;
-    const std::vector<float> actual = log_probs(request);
-    for (std::size_t t = 0; t < actual.size(); ++t) {
-      const double expected = batch.expected(t, temperature);
-      EXPECT_NEAR(actual[t], expected, 1e-6 * std::max(1.0, std::abs(expected))) << t;
-    }
-  }
+  for (const double temperature : {1.0, 0.5, 3.0}) expect_formula(batch, temperature);
 }
 
 // A model may put all of a row's logits around any number; that must not cost digits.
 TEST_F(LearnLibraryTest, KeepsItsPrecision_WhateverARowsOffset) {
   Batch batch(50, 257, 9);
   for (float& logit : batch.logits) logit += 100;
-  for (const double temperature : {0.7, 0.01}) {
-    TokenLogProbsRequest request = batch.request();
-    request.temperature = temperature;
-    const std::vector<float> actual = log_probs(request);
-    for (std::size_t t = 0; t < actual.size(); ++t) {
-      const double expected = batch.expected(t, temperature);
-      EXPECT_NEAR(actual[t], expected, 1e-6 * std::max(1.0, std::abs(expected))) << t;
-    }
-  }
+  for (const double temperature : {0.7, 0.01}) expect_formula(batch, temperature);
 }
 
 TEST_F(LearnLibraryTest, PutsAllOnTheLargest_WhenTheTemperatureIsTiny) {
