@@ -8,14 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "bench/support/ratio.h"
 #include "core/hash.h"
 #include "core/json.h"
 #include "core/metrics.h"
+#include "core/ratio.h"
 #include "core/rng.h"
 #include "core/temp_dir.h"
 
 namespace forkpoint::bench {
+using core::measure_ratio;
+using core::RatioOptions;
+using core::RatioRow;
+using core::to_table;
 namespace {
 
 RatioRow uniform_numbers(const RatioOptions& options) {

@@ -24,6 +24,12 @@ class Output {
   // The verb's result, both ways; call it once.
   void print(const Json& object, std::string_view text);
 
+  // The same where the text is another program's: without --json, its bytes and no other.
+  void print_exactly(const Json& object, std::string_view bytes);
+
+  // One of many results, a line of JSON each, for the verbs whose contract says so; instead of print().
+  void print_line(const Json& object);
+
  private:
   std::ostream& stream_;
   bool json_;

@@ -10,9 +10,9 @@
 
 namespace forkpoint::core {
 
-// Removes a folder and all in it, also where permissions of folders inside stand in the way; follows
-// no link. What can't be removed stays, and is an error `not_removed`. A path that does not exist is no
-// error.
+// Removes a folder and all in it, also where permissions of folders inside stand in the way, however deep;
+// follows no link, and never goes into what is mounted inside. What can't be removed stays, and is an error
+// `not_removed`. A path that does not exist is no error.
 Result<void> remove_tree(const std::filesystem::path& path);
 
 class TempDir {

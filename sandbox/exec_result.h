@@ -46,10 +46,10 @@ struct ExecResult {
   std::optional<CapturedOutput> error_output;
 
   double wall_ms = 0;
-  double cpu_ms = 0;                        // user and system, all processes of the action
-  std::uint64_t memory_peak_bytes = 0;      // of the action's processes; at L1 and L2 of the largest of them
-  std::string cwd;                          // where the next action begins
-  bool state_saved = true;                  // false: the shell could not save; the last good state stays
+  double cpu_ms = 0;                    // user and system, all processes of the action
+  std::uint64_t memory_peak_bytes = 0;  // of the action's processes; at L1 and L2 of the largest of them
+  std::string cwd;                      // where the next action begins
+  bool state_saved = true;              // false: the shell could not save; the last good state stays
   std::vector<BackgroundProcess> background;  // what still runs, of this and earlier actions
 
   // 0..255 as a shell would give it: 128 + signal, 124 for a time-out.

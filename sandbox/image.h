@@ -3,11 +3,13 @@
 //   host            the machine's own /usr, /etc and what belongs to them, secrets masked (host_image.h)
 //   FOLDER          a root file system as it is
 //   oci:FOLDER      an OCI image layout (the folder that holds index.json)
-//   archive:FILE    a `docker save` or OCI archive (tar, maybe compressed), or a plain root file system in one
+//   archive:FILE    a `docker save` or OCI archive, or a plain root file system (tar, maybe compressed)
 //
-// Layers of archives are unpacked once into `store`, named by the SHA-256 of the compressed blob, and shared by all
-// images that have them. Deletions that an image's layer records (.wh.NAME, .wh..wh..opq) become
-// overlayfs whiteouts and opaque marks. Safe from several threads and processes: a layer appears by rename.
+// Layers of archives are unpacked once into `store` (layer_store.h), named by the SHA-256 of the blob
+// (`docker save`: of the tar inside, the only digest it has) and the form they have there, and shared by all
+// images that have them. Deletions that an image's layer records (.wh.NAME, .wh..wh..opq) become overlayfs
+// whiteouts and opaque marks; devices, sockets and extended attributes are left out (archive.h). Safe from
+// several threads and processes: a layer appears by rename.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +24,26 @@
 namespace forkpoint::sandbox {
 
 struct UnpackOptions {
-  std::filesystem::path store;  // made where it is not there
+  std::filesystem::path store;  // made where it is not there, for its owner alone: images bring setuid files
   OverlayXattrs xattrs = OverlayXattrs::user;
-  // Owners: each file gets uid_base + its uid (chown needs privilege); negative: all files stay the caller's own.
+  // Owners: each file gets uid_base + its uid (chown needs privilege); negative: all stay the caller's own.
   std::int64_t uid_base = -1;
-  std::uint64_t bytes_max = std::uint64_t{32} << 30;  // unpacked, all layers: a small archive may hold a huge tree
+  // Of all layers unpacked by one call, together: a small archive may hold a huge tree.
+  std::uint64_t bytes_max = std::uint64_t{32} << 30;
   std::uint64_t files_max = 5'000'000;
 };
 
 struct Image {
-  std::vector<std::filesystem::path> layers;  // top first
+  std::vector<std::filesystem::path> layers;       // top first, none twice
   std::map<std::string, std::string> environment;  // of the image's config
   std::string working_folder;                      // likewise; may be empty
 };
 
-// `source` without its prefix. Errors (Boundary::sandbox, Fault::input): `no_such_image`, `bad_image` (what is wrong, and
-// in which blob), `image_too_large`. A name that would leave the layer's folder (../, absolute links in the way) is
-// `bad_image`, and nothing stays behind.
+// `source` without its prefix. Of several platforms, Linux on this machine's architecture is taken. Every
+// blob is checked against its digest. Errors (Boundary::sandbox, Fault::input): `no_such_image`, `bad_image`
+// (what is wrong, and in which blob), `image_too_large`; those of reading and writing files (core/file.h)
+// besides. A name that would leave the layer's folder (../, absolute links in the way) is `bad_image`. After
+// an error nothing stays behind but layers that were whole before it.
 Result<Image> open_oci_layout(const std::filesystem::path& source, const UnpackOptions& options);
 Result<Image> open_archive(const std::filesystem::path& source, const UnpackOptions& options);
 

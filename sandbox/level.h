@@ -4,6 +4,7 @@
 // demands more than the machine gives is an error of Fault::host. Plain value.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 namespace forkpoint::sandbox {
@@ -17,5 +18,6 @@ enum class Level {
 
 // "none", "L1", "L2", "L3".
 std::string_view to_string(Level level);
+std::optional<Level> level_from_string(std::string_view name);
 
 }  // namespace forkpoint::sandbox

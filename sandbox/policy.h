@@ -18,8 +18,8 @@
 
 namespace forkpoint::sandbox {
 
-// Exceeding one ends the action, names the limit in its result, and leaves the sandbox usable. sandbox/README.md
-// says how each is enforced at each level.
+// Exceeding one ends the action, names the limit in its result, and leaves the sandbox usable.
+// sandbox/README.md says how each is enforced at each level.
 struct Limits {
   std::uint64_t memory_bytes_max = std::uint64_t{256} << 20;  // all processes together
   std::int64_t pids_max = 64;                                 // processes and threads at once
@@ -30,6 +30,7 @@ struct Limits {
   std::int64_t open_files_max = 1024;                         // per process
   std::uint64_t file_size_bytes_max = std::uint64_t{1} << 30;
   std::uint64_t output_bytes_max = std::uint64_t{64} << 10;  // kept of an action's output, head and tail
+  bool operator==(const Limits&) const = default;
 };
 
 // An action that writes this many times its output cap is ended; up to then the excess is read, counted and
@@ -54,18 +55,21 @@ struct SandboxPolicy {
   Limits limits;
   Network network = Network::none;
   ShellMode shell = ShellMode::fresh;
-  Level level_min = Level::l2;  // what the machine must give at least
-  Level level_max = Level::l3;  // what is used of what it gives
+  Level level_min = Level::l2;  // what the backend must give at least
   std::string hostname = "sandbox";
   // Added to the fixed environment of every action; a value replaces that of the same name.
   std::map<std::string, std::string> environment = {};
+  bool operator==(const SandboxPolicy&) const = default;
 };
 
 // Where the workspace is seen inside.
 inline constexpr char kWorkspacePath[] = "/workspace";
 
-// Errors (Boundary::sandbox, Fault::input): `bad_limit` for a limit that is zero, negative, not finite or beyond
-// what any machine has; `bad_policy` for the rest.
+// Error `bad_policy` for a name that no variable can have, or a value with a NUL byte.
+Result<void> check_environment(const std::map<std::string, std::string>& environment);
+
+// Errors (Boundary::sandbox, Fault::input): `bad_limit` for a limit that is zero, negative, not finite or
+// beyond what any machine has; `bad_policy` for the rest.
 Result<void> check_policy(const SandboxPolicy& policy);
 
 }  // namespace forkpoint::sandbox

@@ -11,8 +11,8 @@
 // wait; a Backend may be called from any thread. Ownership: a sandbox and all that lives in it ends with its
 // handle; a snapshot lives as long as anyone holds it or a fork of it.
 //
-// Errors are of Boundary::sandbox: Fault::input where the caller asked for what can't be, Fault::host where the
-// machine lacks something, Fault::transient (`sandbox_lost`) where launcher or sandbox died.
+// Errors are of Boundary::sandbox: Fault::input where the caller asked for what can't be, Fault::host where
+// the machine lacks something, Fault::transient (`sandbox_lost`) where launcher or sandbox died.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ namespace forkpoint::sandbox {
 
 // What one action may differ in from its sandbox's policy. Limits can only be narrowed.
 struct ExecOptions {
-  std::string stdin_bytes;                        // then end of file; empty: end of file at once
-  std::map<std::string, std::string> environment; // for this action only
-  std::string cwd;                                // empty: where the last action ended
+  std::string stdin_bytes;                         // then end of file; empty: end of file at once
+  std::map<std::string, std::string> environment;  // for this action only
+  std::string cwd;                                 // empty: where the last action ended
   std::optional<double> wall_s_max;
   std::optional<double> cpu_time_s_max;
   std::optional<std::uint64_t> output_bytes_max;
@@ -77,16 +77,20 @@ class Sandbox {
   // Runs a shell command in the sandbox's shell state, and keeps the state that it leaves.
   virtual Result<ExecResult> run(std::string_view command, const ExecOptions& options = {}) = 0;
   // Runs a program, without a shell; the shell's state is neither used nor changed.
-  virtual Result<ExecResult> exec(const std::vector<std::string>& arguments, const ExecOptions& options = {}) = 0;
+  virtual Result<ExecResult> exec(const std::vector<std::string>& arguments,
+                                  const ExecOptions& options = {}) = 0;
 
   // Files, by paths as actions see them; only regular files, never through a link out of the sandbox.
   virtual Result<std::string> read_file(std::string_view path, std::uint64_t bytes_max = kReadBytesMax) = 0;
-  virtual Result<void> write_file(std::string_view path, std::string_view bytes, std::uint32_t mode = 0644) = 0;
-  virtual Result<std::vector<FolderEntry>> list_folder(std::string_view path, std::size_t entries_max = 100'000) = 0;
+  virtual Result<void> write_file(std::string_view path, std::string_view bytes,
+                                  std::uint32_t mode = 0644) = 0;
+  virtual Result<std::vector<FolderEntry>> list_folder(std::string_view path,
+                                                       std::size_t entries_max = 100'000) = 0;
 
   virtual Result<std::vector<BackgroundProcess>> processes() = 0;
 
-  // Freezes the state; the sandbox goes on from it. Refused (`not_quiet`, with the list) while processes live.
+  // Freezes the state; the sandbox goes on from it. Refused (`not_quiet`, with the list) while processes
+  // live.
   virtual Result<SnapshotRef> snapshot() = 0;
 
   // What differs from the state that the sandbox (or the one it was forked from) began with, or from `since`,

@@ -87,7 +87,9 @@ const std::vector<Library>& libraries() {
       {"isolation",
        std::regex(
            R"(sched\.h|seccomp\.h|sys/(mount|capability)\.h|linux/(seccomp|landlock|filter|mount|sched)\.h)"),
-       lives_in("sandbox")},
+       [](const SourceFile& file) {
+         return file.path.starts_with("sandbox/") || file.path.starts_with("tests/sandbox/");
+       }},
       {"Beast", std::regex(R"(boost/beast.*)"), lives_in("core")},
       {"libcurl", std::regex(R"(curl/.*)"), lives_in("core")},
   };

@@ -115,6 +115,22 @@ TEST(TempDir, IsLeftAlone_WhenReleased) {
   EXPECT_TRUE(remove_tree(path).has_value()) << "what does not exist is as good as removed";
 }
 
+TEST(RemoveTree, RemovesWhatIsDeeperThanDescriptorsGo) {
+  const TempDir folder = TempDir::create("remove_tree").value();
+  const int start = open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int at = dup(start);
+  for (int depth = 0; depth < 5000; ++depth) {
+    ASSERT_EQ(mkdirat(at, "d", 0700), 0);
+    const int next = openat(at, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    close(at);
+    at = next;
+  }
+  close(at);
+  close(start);
+  EXPECT_TRUE(remove_tree(folder.path() / "d").has_value());
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
 TEST(TempDir, SaysWhere_WhenItCantBeMade) {
   const Error error = TempDir::create("x", "/nonexistent").error();
   EXPECT_EQ(error.code, "no_temp_dir");

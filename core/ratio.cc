@@ -1,4 +1,4 @@
-#include "bench/support/ratio.h"
+#include "core/ratio.h"
 
 #include <fmt/format.h>
 
@@ -9,23 +9,25 @@
 
 #include "core/check.h"
 
-namespace forkpoint::bench {
+namespace forkpoint::core {
 namespace {
 
-double timed_ms(const Contender& contender, const core::Clock& clock) {
-  const core::Clock::SteadyTime start = clock.now();
+double timed_ms(const Contender& contender, const Clock& clock) {
+  const Clock::SteadyTime start = clock.now();
   contender.run();
-  return std::chrono::duration<double, std::milli>(clock.now() - start).count();
+  const double ms = std::chrono::duration<double, std::milli>(clock.now() - start).count();
+  if (contender.clean_up) contender.clean_up();
+  return ms;
 }
 
 }  // namespace
 
 RatioRow measure_ratio(const Contender& ours, const Contender& peer, const RatioOptions& options,
-                       const core::Clock& clock) {
+                       const Clock& clock) {
   FORKPOINT_CHECK(options.repeats > 0, "a ratio needs a measurement");
   for (int i = 0; i < options.warmups; ++i) {
-    ours.run();
-    peer.run();
+    (void)timed_ms(ours, clock);
+    (void)timed_ms(peer, clock);
   }
   std::vector<double> ours_ms;
   std::vector<double> peer_ms;
@@ -75,4 +77,4 @@ std::string to_table(std::span<const RatioRow> rows) {
   return table;
 }
 
-}  // namespace forkpoint::bench
+}  // namespace forkpoint::core

@@ -19,12 +19,13 @@
 
 #include "core/clock.h"
 
-namespace forkpoint::bench {
+namespace forkpoint::core {
 
 // One side. One call of `run` should take a microsecond or more: the clock itself takes some 30 ns.
 struct Contender {
   std::string name;
   std::function<void()> run;
+  std::function<void()> clean_up = {};  // after each call, untimed
 };
 
 struct RatioOptions {
@@ -44,7 +45,7 @@ struct RatioRow {
 };
 
 RatioRow measure_ratio(const Contender& ours, const Contender& peer, const RatioOptions& options = {},
-                       const core::Clock& clock = core::system_clock());
+                       const Clock& clock = system_clock());
 
 // The smallest value that a share `q` (0 < q <= 1) of the values does not exceed; `values` must not be empty.
 // (Nearest-rank quantile.)
@@ -53,4 +54,4 @@ double quantile(std::vector<double> values, double q);
 // Aligned columns with a heading, a line per row.
 std::string to_table(std::span<const RatioRow> rows);
 
-}  // namespace forkpoint::bench
+}  // namespace forkpoint::core

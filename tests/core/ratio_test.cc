@@ -1,4 +1,4 @@
-#include "bench/support/ratio.h"
+#include "core/ratio.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "tests/support/fake_clock.h"
 
-namespace forkpoint::bench {
+namespace forkpoint::core {
 namespace {
 
 using std::chrono::milliseconds;
@@ -74,4 +74,4 @@ TEST(ToTable, AlignsItsColumns) {
 }
 
 }  // namespace
-}  // namespace forkpoint::bench
+}  // namespace forkpoint::core
