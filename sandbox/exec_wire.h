@@ -69,6 +69,5 @@ inline constexpr char kFdOomEvent[] = "oom-event";        // v1: an eventfd that
 inline constexpr char kFdMemoryEvents[] = "memory-events";  // v2: memory.events of the limited cgroup
 inline constexpr char kFdMemoryPeak[] = "memory-peak";      // v1: memory.max_usage_in_bytes
 inline constexpr char kFdPidsEvents[] = "pids-events";
-inline constexpr char kFdLandlock[] = "landlock";  // L1: a ruleset that each action enters
 
 }  // namespace forkpoint::sandbox

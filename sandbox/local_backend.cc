@@ -12,6 +12,7 @@
 
 #include "core/file.h"
 #include "sandbox/exec_wire.h"
+#include "sandbox/failure.h"
 #include "sandbox/launcher_connection.h"
 #include "sandbox/policy_wire.h"
 
@@ -24,13 +25,6 @@ namespace fs = std::filesystem;
 constexpr double kGraceS = 30;
 
 using ConnectionRef = std::shared_ptr<LauncherConnection>;
-
-Error input_error(std::string code, std::string message) {
-  return {.boundary = Boundary::sandbox,
-          .fault = Fault::input,
-          .code = std::move(code),
-          .message = std::move(message)};
-}
 
 class LocalSnapshot final : public Snapshot {
  public:

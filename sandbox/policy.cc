@@ -3,16 +3,10 @@
 #include <cmath>
 #include <string_view>
 
+#include "sandbox/failure.h"
+
 namespace forkpoint::sandbox {
 namespace {
-
-Error bad(std::string code, std::string message, std::string advice = "") {
-  return {.boundary = Boundary::sandbox,
-          .fault = Fault::input,
-          .code = std::move(code),
-          .message = std::move(message),
-          .advice = std::move(advice)};
-}
 
 // Beyond these no machine goes: such a number is a mistake.
 constexpr double kBytesMax = 1e15;
@@ -21,8 +15,8 @@ constexpr double kCountMax = 4e6;
 
 Result<void> check_range(std::string_view name, double value, double min, double max) {
   if (std::isfinite(value) && value >= min && value <= max) return {};
-  return bad("bad_limit", "the limit '" + std::string(name) + "' can't be " + std::to_string(value),
-             "between " + std::to_string(min) + " and " + std::to_string(max));
+  return input_error("bad_limit", "the limit '" + std::string(name) + "' can't be " + std::to_string(value),
+                     "between " + std::to_string(min) + " and " + std::to_string(max));
 }
 
 Result<void> check_limits(const Limits& limits) {
@@ -52,9 +46,9 @@ bool has_nul(std::string_view text) { return text.find('\0') != std::string_view
 Result<void> check_environment(const std::map<std::string, std::string>& environment) {
   for (const auto& [name, value] : environment) {
     if (!is_variable_name(name))
-      return bad("bad_policy", "'" + name + "' is no name for an environment variable");
+      return input_error("bad_policy", "'" + name + "' is no name for an environment variable");
     if (has_nul(value))
-      return bad("bad_policy", "the environment variable '" + name + "' contains a NUL byte");
+      return input_error("bad_policy", "the environment variable '" + name + "' contains a NUL byte");
   }
   return {};
 }
@@ -63,10 +57,11 @@ Result<void> check_policy(const SandboxPolicy& policy) {
   FORKPOINT_RETURN_IF_ERROR(check_limits(policy.limits));
   FORKPOINT_RETURN_IF_ERROR(check_environment(policy.environment));
   if (has_nul(policy.image) || has_nul(policy.workspace) || policy.image.empty()) {
-    return bad("bad_policy", "image and workspace must be names without NUL bytes, and the image not empty");
+    return input_error("bad_policy",
+                       "image and workspace must be names without NUL bytes, and the image not empty");
   }
   if (policy.hostname.empty() || policy.hostname.size() > 64 || has_nul(policy.hostname)) {
-    return bad("bad_policy", "a host name has 1 to 64 bytes");
+    return input_error("bad_policy", "a host name has 1 to 64 bytes");
   }
   return {};
 }

@@ -13,7 +13,8 @@ namespace forkpoint::sandbox {
 
 // Shared with the sandboxes that were handed out: each gives its place back here.
 struct SandboxPool::State {
-  State(std::shared_ptr<Backend> used, PoolOptions chosen) : backend(std::move(used)), options(std::move(chosen)) {
+  State(std::shared_ptr<Backend> used, PoolOptions chosen)
+      : backend(std::move(used)), options(std::move(chosen)) {
     options.live_max = std::max<std::size_t>(options.live_max, 1);
     options.warm = std::min(options.warm, options.live_max);
   }
@@ -32,7 +33,9 @@ struct SandboxPool::State {
   void refill() {
     std::unique_lock lock(mutex);
     for (;;) {
-      changed.wait(lock, [this] { return ending || (!broken && ready.size() < options.warm && live < options.live_max && waiting == 0); });
+      changed.wait(lock, [this] {
+        return ending || (!broken && ready.size() < options.warm && live < options.live_max && waiting == 0);
+      });
       if (ending) return;
       ++live;
       lock.unlock();
@@ -67,7 +70,8 @@ namespace {
 // Hands everything on, and gives the place back at the end.
 class PooledSandbox final : public Sandbox {
  public:
-  PooledSandbox(std::unique_ptr<Sandbox> inner, std::function<void()> give_back) : inner_(std::move(inner)), give_back_(std::move(give_back)) {}
+  PooledSandbox(std::unique_ptr<Sandbox> inner, std::function<void()> give_back)
+      : inner_(std::move(inner)), give_back_(std::move(give_back)) {}
   ~PooledSandbox() override {
     inner_.reset();
     give_back_();
@@ -76,11 +80,15 @@ class PooledSandbox final : public Sandbox {
   std::string id() const override { return inner_->id(); }
   Level level() const override { return inner_->level(); }
   std::string workspace() const override { return inner_->workspace(); }
-  Result<ExecResult> run(std::string_view command, const ExecOptions& options) override { return inner_->run(command, options); }
+  Result<ExecResult> run(std::string_view command, const ExecOptions& options) override {
+    return inner_->run(command, options);
+  }
   Result<ExecResult> exec(const std::vector<std::string>& arguments, const ExecOptions& options) override {
     return inner_->exec(arguments, options);
   }
-  Result<std::string> read_file(std::string_view path, std::uint64_t bytes_max) override { return inner_->read_file(path, bytes_max); }
+  Result<std::string> read_file(std::string_view path, std::uint64_t bytes_max) override {
+    return inner_->read_file(path, bytes_max);
+  }
   Result<void> write_file(std::string_view path, std::string_view bytes, std::uint32_t mode) override {
     return inner_->write_file(path, bytes, mode);
   }
@@ -89,8 +97,12 @@ class PooledSandbox final : public Sandbox {
   }
   Result<std::vector<BackgroundProcess>> processes() override { return inner_->processes(); }
   Result<SnapshotRef> snapshot() override { return inner_->snapshot(); }
-  Result<std::vector<ChangedFile>> changed_files(const SnapshotRef& since) override { return inner_->changed_files(since); }
-  Result<std::string> tree_hash(const TreeHashOptions& options) override { return inner_->tree_hash(options); }
+  Result<std::vector<ChangedFile>> changed_files(const SnapshotRef& since) override {
+    return inner_->changed_files(since);
+  }
+  Result<std::string> tree_hash(const TreeHashOptions& options) override {
+    return inner_->tree_hash(options);
+  }
   Result<void> close() override { return inner_->close(); }
 
  private:
@@ -152,7 +164,8 @@ Result<std::unique_ptr<Sandbox>> SandboxPool::take() {
     }
     sandbox = std::move(*made);
   }
-  return std::unique_ptr<Sandbox>(std::make_unique<PooledSandbox>(std::move(sandbox), [kept = state_] { kept->give_back(); }));
+  return std::unique_ptr<Sandbox>(
+      std::make_unique<PooledSandbox>(std::move(sandbox), [kept = state_] { kept->give_back(); }));
 }
 
 }  // namespace forkpoint::sandbox

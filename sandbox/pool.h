@@ -3,8 +3,8 @@
 //   SandboxPool pool(backend, {.policy = policy, .warm = 4, .live_max = 32});
 //   FORKPOINT_ASSIGN_OR_RETURN(auto sandbox, pool.take());     // at once while warm ones are there
 //
-// Safe from any thread. Who waits is served in order of arrival. A sandbox from the pool is its caller's, is used once, and
-// gives its place back when it is destroyed; it may outlive the pool.
+// Safe from any thread. Who waits is served in order of arrival. A sandbox from the pool is its caller's, is
+// used once, and gives its place back when it is destroyed; it may outlive the pool.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ class SandboxPool {
   SandboxPool(const SandboxPool&) = delete;
   SandboxPool& operator=(const SandboxPool&) = delete;
 
-  // A sandbox that nobody has used; waits while live_max are in use. Errors: those of Backend::create and fork, of the attempt
-  // that was made for this call.
+  // A sandbox that nobody has used; waits while live_max are in use. Errors: those of Backend::create and
+  // fork, of the attempt that was made for this call.
   Result<std::unique_ptr<Sandbox>> take();
 
   // Ready to be taken, and callers that wait for a place.

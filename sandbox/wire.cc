@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <string>
 
+#include "core/file.h"
+
 namespace forkpoint::sandbox {
 namespace {
 
@@ -99,13 +101,8 @@ std::uint32_t Reader::count(std::size_t item_bytes_min) {
 Result<core::UniqueFd> make_memory_file(const char* name, std::string_view bytes) {
   core::UniqueFd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) return socket_error("a memory file can't be made");
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t count =
-        pwrite(fd.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (count <= 0) return socket_error("a memory file can't be written");
-    done += static_cast<std::size_t>(count);
-  }
+  FORKPOINT_RETURN_IF_ERROR(core::write_all(fd.get(), bytes, name));
+  lseek(fd.get(), 0, SEEK_SET);
   fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
   return fd;
 }

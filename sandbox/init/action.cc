@@ -17,6 +17,8 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "core/file.h"
+#include "sandbox/failure.h"
 #include "sandbox/wire.h"
 
 namespace forkpoint::sandbox {
@@ -41,25 +43,13 @@ double cpu_ms(const rusage& usage) {
   return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
-Error failed(const char* code, std::string message) {
-  Error error = core::system_error(errno, code, std::move(message));
-  error.boundary = Boundary::sandbox;
-  return error;
-}
-
-// The number behind `key` in a file of "key number" lines.
-std::uint64_t event_value(const std::string& text, const std::string& key) {
-  const std::size_t at = text.starts_with(key + " ") ? 0 : text.find("\n" + key + " ");
-  return at == std::string::npos ? 0 : std::strtoull(text.c_str() + text.find(' ', at) + 1, nullptr, 10);
-}
-
 // The "max" or "oom_kill" count of a cgroup's events file, read anew.
 std::uint64_t event_count(int fd, const char* key) {
   char buffer[512];
   const ssize_t count = pread(fd, buffer, sizeof buffer - 1, 0);
   if (count <= 0) return 0;
   buffer[count] = '\0';
-  return event_value(buffer, key);
+  return number_after(buffer, key);
 }
 
 std::uint64_t free_bytes(const char* path) {
@@ -134,10 +124,10 @@ Result<void> ActionRunner::prepare() {
   dump_pipe_.reset();
   unlink(channel_.pipe_path.c_str());
   if (mkfifo(channel_.pipe_path.c_str(), 0600) != 0)
-    return failed("no_channel", "the shell's pipe can't be made");
+    return system_failure("no_channel", "the shell's pipe can't be made");
   // Open for both, so that it never ends, and bash never waits to open it.
   dump_pipe_.reset(open(channel_.pipe_path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
-  if (!dump_pipe_) return failed("no_channel", "the shell's pipe can't be opened");
+  if (!dump_pipe_) return system_failure("no_channel", "the shell's pipe can't be opened");
   return {};
 }
 
@@ -148,21 +138,14 @@ std::unique_ptr<ProcessTree> ActionRunner::make_tree() {
   return make_cgroup_tree(fds_[kFdCgroupWork].front().get(), "a" + std::to_string(actions_), procs);
 }
 
-std::string ActionRunner::shell_command(const ActionRequest& request) const {
-  return request.command.size() <= kArgumentBytesMax ? request.command : start_.channel_folder + "/command";
-}
-
 Result<void> ActionRunner::write_channel_file(const char* name, const std::string& text) {
   const std::string path = start_.channel_folder + "/" + name;
   unlink(path.c_str());  // whatever an action put there
   const core::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  std::size_t done = 0;
-  while (fd && done < text.size()) {
-    const ssize_t count = write(fd.get(), text.data() + done, text.size() - done);
-    if (count < 0 && errno != EINTR) break;
-    done += count > 0 ? static_cast<std::size_t>(count) : 0;
+  if (!fd) return system_failure("no_channel", "the shell's script can't be written");
+  if (const auto written = core::write_all(fd.get(), text, path); !written) {
+    return Error{.boundary = Boundary::sandbox, .code = "no_channel", .message = written.error().message};
   }
-  if (!fd || done < text.size()) return failed("no_channel", "the shell's script can't be written");
   return {};
 }
 
@@ -189,9 +172,11 @@ Result<SpawnPlan> ActionRunner::plan_for(const ActionRequest& request) const {
   plan.cwd = request.cwd.empty() ? start_.workspace : inside(request.cwd);
   if (request.shell) {
     plan.arguments = {"/bin/bash", "--norc", "--noprofile"};
-    if (request.command.size() <= kArgumentBytesMax)
-      plan.arguments.insert(plan.arguments.end(), {"-c", "--"});
-    plan.arguments.push_back(shell_command(request));
+    if (request.command.size() <= kArgumentBytesMax) {
+      plan.arguments.insert(plan.arguments.end(), {"-c", "--", request.command});
+    } else {
+      plan.arguments.push_back(start_.channel_folder + "/command");
+    }
     plan.environment = {"BASH_ENV=" + start_.channel_folder + "/restore"};
     if (request.cwd.empty()) plan.cwd = "/";  // the script goes where the state ended
   } else {
@@ -216,7 +201,6 @@ Result<SpawnPlan> ActionRunner::plan_for(const ActionRequest& request) const {
     for (const ResourceLimit& limit : shell_.limits)
       plan.exact_limits.push_back({limit.resource, {limit.soft, limit.hard}});
   }
-  if (fds_.contains(kFdLandlock)) plan.landlock_ruleset = fds_.at(kFdLandlock).front().get();
   return plan;
 }
 
@@ -224,7 +208,7 @@ Result<void> ActionRunner::open_output(Running& running, SpawnPlan& plan,
                                        std::vector<core::UniqueFd>& child_ends) {
   const auto make_pipe = [&](core::UniqueFd& reading) -> Result<int> {
     int fds[2] = {-1, -1};
-    if (pipe2(fds, O_CLOEXEC) != 0) return failed("no_pipe", "an action's pipe can't be made");
+    if (pipe2(fds, O_CLOEXEC) != 0) return system_failure("no_pipe", "an action's pipe can't be made");
     reading.reset(fds[0]);
     fcntl(fds[0], F_SETFL, O_NONBLOCK);
     child_ends.emplace_back(fds[1]);
@@ -272,9 +256,10 @@ Result<void> ActionRunner::start_in_process_of_its_own(Running& running) {
 Result<core::UniqueFd> ActionRunner::make_fifo(const char* name) {
   const std::string path = start_.channel_folder + "/" + name;
   unlink(path.c_str());
-  if (mkfifo(path.c_str(), 0600) != 0) return failed("no_channel", "a pipe of the shell can't be made");
+  if (mkfifo(path.c_str(), 0600) != 0)
+    return system_failure("no_channel", "a pipe of the shell can't be made");
   core::UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!fd) return failed("no_channel", "a pipe of the shell can't be opened");
+  if (!fd) return system_failure("no_channel", "a pipe of the shell can't be opened");
   return fd;
 }
 
@@ -322,11 +307,9 @@ Result<void> ActionRunner::start_in_persistent_shell(Running& running) {
   running.cpu_ms_before = running.tree->usage().cpu_ms;
   const std::string line = "\\builtin . " + shell_quote(start_.channel_folder + "/step") + "\n";
   // The shell is, or will be, waiting at the other end.
-  const core::UniqueFd go(open((start_.channel_folder + "/go").c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-  if (write(go.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    return failed("no_channel", "the shell can't be reached");
-  go_ = core::UniqueFd(
-      fcntl(go.get(), F_DUPFD_CLOEXEC, 0));  // what is written must not go with the last descriptor
+  go_.reset(open((start_.channel_folder + "/go").c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  if (write(go_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    return system_failure("no_channel", "the shell can't be reached");
   return {};
 }
 
@@ -395,8 +378,7 @@ void ActionRunner::stop_greediest(Running& running, LimitKind limit) {
     if (limit == LimitKind::pids) return static_cast<std::uint64_t>(pids.size());
     std::uint64_t pages = 0;
     for (const pid_t pid : pids) {
-      const std::string sizes =
-          read_small_file(AT_FDCWD, ("/proc/" + std::to_string(pid) + "/statm").c_str());
+      const std::string sizes = read_proc_file(pid, "statm");
       const std::size_t resident = sizes.find(' ');
       if (resident != std::string::npos) pages += std::strtoull(sizes.c_str() + resident, nullptr, 10);
     }
@@ -427,26 +409,23 @@ void ActionRunner::check_usage(Running& running) {
   }
   if (usage.processes > static_cast<std::size_t>(start_.limits.pids_max)) stop(running, LimitKind::pids);
   // The kernel refuses a descriptor too many without telling anyone: a full table is the trace of it.
-  for (const pid_t pid : running.tree->members()) {
+  for (const pid_t pid : usage.pids) {
     struct stat table {};
     const std::string path = "/proc/" + std::to_string(pid) + "/fd";
     if (stat(path.c_str(), &table) == 0 && table.st_size >= start_.limits.open_files_max) {
       stop(running, LimitKind::open_files);
     }
   }
-  check_disk(running, false);
+  check_disk(running, usage.pids, false);
 }
 
 // What the action's processes wrote, deleted or not: those that live, and those that its own process has
 // waited for.
-std::uint64_t ActionRunner::bytes_written(const Running& running) const {
+std::uint64_t ActionRunner::bytes_written(const Running& running, const std::vector<pid_t>& pids) {
   constexpr std::uint64_t block = 512;
   std::uint64_t bytes =
       running.ending ? static_cast<std::uint64_t>(running.ending->usage.ru_oublock) * block : 0;
-  for (const pid_t pid : running.tree->members()) {
-    bytes += event_value(read_small_file(AT_FDCWD, ("/proc/" + std::to_string(pid) + "/io").c_str()),
-                         "write_bytes:");
-  }
+  for (const pid_t pid : pids) bytes += number_after(read_proc_file(pid, "io"), "write_bytes:");
   return bytes;
 }
 
@@ -457,10 +436,10 @@ std::uint64_t ActionRunner::disk_bytes_estimate() const {
 
 // The file system's free space and what was written tell cheaply that the limit can't have been reached; only
 // when they do not, the launcher measures. (The first alone would be fooled by whoever deletes beside us.)
-void ActionRunner::check_disk(Running& running, bool at_end) {
+void ActionRunner::check_disk(Running& running, const std::vector<pid_t>& pids, bool at_end) {
   const std::uint64_t free_now = free_bytes(start_.workspace.c_str());
   const std::uint64_t less_free = disk_free_bytes_ > free_now ? disk_free_bytes_ - free_now : 0;
-  const std::uint64_t written = disk_written_bytes_ + bytes_written(running);
+  const std::uint64_t written = disk_written_bytes_ + bytes_written(running, pids);
   const std::uint64_t spent =
       std::max(less_free, written > running.written_at_measure ? written - running.written_at_measure : 0);
   if (at_end) disk_written_bytes_ = spent;
@@ -563,7 +542,8 @@ ExecResult ActionRunner::finish(Running& running) {
   read_output(running);
   read_shell_dump(running);
   check_events(running);
-  check_disk(running, true);
+  const TreeUsage usage = running.tree->usage();
+  check_disk(running, usage.pids, true);
   ExecResult result;
   result.wall_ms = now_ms() - running.start_ms;
   const bool ended = running.ending.has_value();
@@ -580,7 +560,6 @@ ExecResult ActionRunner::finish(Running& running) {
   result.limit = running.limit;
   result.timed_out = running.limit == LimitKind::wall;
   result.oom_killed = running.oom_killed;
-  const TreeUsage usage = running.tree->usage();
   result.cpu_ms = std::max({cpu_ms(running.ending->usage), running.usage_max.cpu_ms, usage.cpu_ms}) -
                   running.cpu_ms_before;
   result.memory_peak_bytes = std::max(static_cast<std::uint64_t>(running.ending->usage.ru_maxrss) << 10,
@@ -623,16 +602,10 @@ std::vector<BackgroundProcess> ActionRunner::background() {
       if (pid != shell_pid_) pids.push_back(pid);
     }
   }
-  {
-    for (const pid_t pid : pids) {
-      const std::string stat = read_small_file(AT_FDCWD, ("/proc/" + std::to_string(pid) + "/stat").c_str());
-      const std::size_t name_end = stat.rfind(')');
-      if (name_end == std::string::npos || stat[name_end + 2] == 'Z' || stat[name_end + 2] == 'X') continue;
-      // On its way out: its memory is gone already.
-      if (read_small_file(AT_FDCWD, ("/proc/" + std::to_string(pid) + "/statm").c_str()).starts_with("0 "))
-        continue;
+  for (const pid_t pid : pids) {
+    // One whose memory is gone is on its way out.
+    if (is_living(pid) && !read_proc_file(pid, "statm").starts_with("0 "))
       found.push_back({pid, command_of(pid)});
-    }
   }
   return found;
 }

@@ -50,7 +50,6 @@ class ActionRunner {
   Result<SpawnPlan> plan_for(const ActionRequest& request) const;
   // A relative path is below the workspace.
   std::string inside(const std::string& path) const;
-  std::string shell_command(const ActionRequest& request) const;
   Result<void> write_restoring_script(const ActionRequest& request);
   Result<void> open_output(Running& running, SpawnPlan& plan, std::vector<core::UniqueFd>& child_ends);
   void wait_for_ending(Running& running);
@@ -59,8 +58,9 @@ class ActionRunner {
   void reap_during(Running& running);
   void check_events(Running& running);
   void check_usage(Running& running);
-  std::uint64_t bytes_written(const Running& running) const;
-  void check_disk(Running& running, bool at_end);
+  static std::uint64_t bytes_written(const Running& running, const std::vector<pid_t>& pids);
+  // `pids`: the members of the action's tree.
+  void check_disk(Running& running, const std::vector<pid_t>& pids, bool at_end);
   std::optional<std::uint64_t> ask_disk_bytes();
   void stop(Running& running, LimitKind limit);
   void stop_greediest(Running& running, LimitKind limit);

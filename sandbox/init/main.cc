@@ -21,6 +21,7 @@
 #include <map>
 
 #include "sandbox/exec_wire.h"
+#include "sandbox/failure.h"
 #include "sandbox/init/action.h"
 #include "sandbox/wire.h"
 
@@ -31,8 +32,7 @@ constexpr int kControl = 3;
 constexpr int kClient = 4;
 
 Error file_error(const std::string& path, const char* what) {
-  Error error = core::system_error(errno, "file_failed", "'" + path + "' " + what);
-  error.boundary = Boundary::sandbox;
+  Error error = system_failure("file_failed", "'" + path + "' " + what);
   error.fault = Fault::input;
   if (errno == ENXIO || errno == EISDIR) error.code = "not_a_file";  // ENXIO: a pipe that nobody reads
   if (errno == ENOENT || errno == ENOTDIR) error.code = "no_such_file";
@@ -55,7 +55,8 @@ core::UniqueFd open_beneath(const std::string& root, const std::string& path, st
   how.flags = flags | O_CLOEXEC;
   how.mode = mode;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  // EAGAIN: something was renamed while ".." was looked at, and the kernel would not swear that it stays beneath.
+  // EAGAIN: something was renamed while ".." was looked at, and the kernel would not swear that it stays
+  // beneath.
   constexpr int attempts_max = 1000;
   int fd = -1;
   for (int attempt = 0; attempt < attempts_max && fd < 0; ++attempt) {
@@ -104,7 +105,6 @@ class Init {
     auto start = decode_init_start(message->body);
     if (!start || start->fds.size() != message->fds.size()) return bad_body(MessageType::start);
     root_ = start->root;
-    channel_folder_ = start->channel_folder;
     shm_folder_ = start->shm_folder;
     runner_ = std::make_unique<ActionRunner>(std::move(*start), std::move(message->fds), kControl);
     return runner_->prepare();
@@ -256,7 +256,6 @@ class Init {
   core::UniqueFd signals_;
   bool client_open_ = true;
   std::string root_;
-  std::string channel_folder_;
   std::string shm_folder_;
   std::unique_ptr<ActionRunner> runner_;
 };

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,15 +16,10 @@
 #include <ctime>
 #include <map>
 
+#include "sandbox/failure.h"
+
 namespace forkpoint::sandbox {
 namespace {
-
-// A number behind "key " in a cgroup's file of "key number" lines.
-std::uint64_t value_of(const std::string& text, const std::string& key) {
-  const std::size_t at = text.rfind(key + " ", 0) == 0 ? 0 : text.find("\n" + key + " ");
-  if (at == std::string::npos) return 0;
-  return std::strtoull(text.c_str() + text.find(' ', at) + 1, nullptr, 10);
-}
 
 void pause_ms(long ms) {
   const timespec time{0, ms * 1'000'000};
@@ -63,7 +59,7 @@ class CgroupTree final : public ProcessTree {
 
   TreeUsage usage() override {
     const std::string text = read_small_file(folder_.get(), "cpu.stat");
-    return {.cpu_ms = static_cast<double>(value_of(text, "usage_usec")) / 1e3};
+    return {.cpu_ms = static_cast<double>(number_after(text, "usage_usec")) / 1e3, .pids = members()};
   }
 
   std::vector<pid_t> members() override {
@@ -80,13 +76,8 @@ class CgroupTree final : public ProcessTree {
   }
 
   bool has_living() {
-    for (const pid_t pid : members()) {
-      const std::string stat = read_small_file(AT_FDCWD, ("/proc/" + std::to_string(pid) + "/stat").c_str());
-      const std::size_t name_end = stat.rfind(')');
-      if (name_end != std::string::npos && stat[name_end + 2] != 'Z' && stat[name_end + 2] != 'X')
-        return true;
-    }
-    return false;
+    const std::vector<pid_t> pids = members();
+    return std::any_of(pids.begin(), pids.end(), is_living);
   }
 
   bool finished() override {
@@ -97,11 +88,7 @@ class CgroupTree final : public ProcessTree {
   }
 
  private:
-  static Error failed(const char* message) {
-    Error error = core::system_error(errno, "cgroup_failed", message);
-    error.boundary = Boundary::sandbox;
-    return error;
-  }
+  static Error failed(const char* message) { return system_failure("cgroup_failed", message); }
 
   int work_;
   std::string name_;
@@ -192,6 +179,7 @@ class ReaperTree final : public ProcessTree {
       usage.cpu_ms += process.cpu_ms;
       usage.memory_bytes += process.memory_bytes;
       ++usage.processes;
+      usage.pids.push_back(process.pid);
     }
     return usage;
   }
@@ -205,11 +193,7 @@ class ReaperTree final : public ProcessTree {
   bool finished() override { return living().empty(); }
 
  private:
-  static Error failed() {
-    Error error = core::system_error(errno, "not_started", "an action's supervisor can't be made");
-    error.boundary = Boundary::sandbox;
-    return error;
-  }
+  static Error failed() { return system_failure("not_started", "an action's supervisor can't be made"); }
 
   std::vector<ProcessInfo> living() const {
     const std::vector<ProcessInfo> all = list_processes();
@@ -258,7 +242,7 @@ class ReaperTree final : public ProcessTree {
     }
     report.pid = *pid;
     (void)!write(reports, &report, sizeof report);
-    syscall_close_all_but(reports);
+    close_all_but(reports);
     for (;;) {
       Ending ending;
       const pid_t ended = wait4(-1, &ending.status, 0, &ending.usage);
@@ -271,10 +255,9 @@ class ReaperTree final : public ProcessTree {
   }
 
   // The supervisor may outlive the action: it must hold none of init's sockets and pipes.
-  static void syscall_close_all_but(int keep) {
-    for (int fd = 0; fd < 256; ++fd) {
-      if (fd != keep) close(fd);
-    }
+  static void close_all_but(int keep) {
+    if (keep > 0) syscall(SYS_close_range, 0U, static_cast<unsigned>(keep) - 1, 0U);
+    syscall(SYS_close_range, static_cast<unsigned>(keep) + 1, ~0U, 0U);
   }
 
   core::UniqueFd reports_;
@@ -301,6 +284,21 @@ std::string read_small_file(int folder, const char* path) {
   }
 }
 
+std::string read_proc_file(pid_t pid, const char* name) {
+  return read_small_file(AT_FDCWD, ("/proc/" + std::to_string(pid) + "/" + name).c_str());
+}
+
+std::uint64_t number_after(const std::string& text, const std::string& key) {
+  const std::size_t at = text.starts_with(key + " ") ? 0 : text.find("\n" + key + " ");
+  return at == std::string::npos ? 0 : std::strtoull(text.c_str() + text.find(' ', at) + 1, nullptr, 10);
+}
+
+bool is_living(pid_t pid) {
+  const std::string stat = read_proc_file(pid, "stat");
+  const std::size_t name_end = stat.rfind(')');  // the name may hold anything, parentheses too
+  return name_end != std::string::npos && stat[name_end + 2] != 'Z' && stat[name_end + 2] != 'X';
+}
+
 std::vector<ProcessInfo> list_processes() {
   static const double tick_ms = 1e3 / static_cast<double>(sysconf(_SC_CLK_TCK));
   static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
@@ -310,7 +308,7 @@ std::vector<ProcessInfo> list_processes() {
   while (const dirent* entry = readdir(folder)) {
     const pid_t pid = std::atoi(entry->d_name);
     if (pid <= 0) continue;
-    const std::string stat = read_small_file(dirfd(folder), (std::string(entry->d_name) + "/stat").c_str());
+    const std::string stat = read_proc_file(pid, "stat");
     const std::size_t name_end = stat.rfind(')');  // the name may hold anything, parentheses too
     if (name_end == std::string::npos) continue;
     ProcessInfo process{.pid = pid};
@@ -347,12 +345,11 @@ std::vector<ProcessInfo> descendants(const std::vector<ProcessInfo>& all, const 
 }
 
 std::string command_of(pid_t pid) {
-  const std::string folder = "/proc/" + std::to_string(pid);
-  std::string text = read_small_file(AT_FDCWD, (folder + "/cmdline").c_str());
+  std::string text = read_proc_file(pid, "cmdline");
   while (!text.empty() && text.back() == '\0') text.pop_back();
   std::replace(text.begin(), text.end(), '\0', ' ');
   if (!text.empty()) return text.substr(0, 1000);
-  text = read_small_file(AT_FDCWD, (folder + "/comm").c_str());
+  text = read_proc_file(pid, "comm");
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return "[" + text + "]";
 }

@@ -32,6 +32,7 @@ struct TreeUsage {
   double cpu_ms = 0;
   std::uint64_t memory_bytes = 0;  // resident, summed; 0 where a cgroup counts it
   std::size_t processes = 0;       // 0 where a cgroup counts them
+  std::vector<pid_t> pids = {};    // those that live, as of members()
 };
 
 class ProcessTree {
@@ -71,7 +72,13 @@ std::vector<ProcessInfo> descendants(const std::vector<ProcessInfo>& all, const 
 // The command line, words parted by spaces, or the name in brackets.
 std::string command_of(pid_t pid);
 
-// A whole small file of /proc or a cgroup.
+// Neither gone nor a zombie.
+bool is_living(pid_t pid);
+
+// A whole small file of a cgroup, or "/proc/PID/name"; empty where it can't be read.
 std::string read_small_file(int folder, const char* path);
+std::string read_proc_file(pid_t pid, const char* name);
+// The number behind `key` in a file of "key number" lines; 0 where there is none.
+std::uint64_t number_after(const std::string& text, const std::string& key);
 
 }  // namespace forkpoint::sandbox

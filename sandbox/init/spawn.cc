@@ -1,6 +1,5 @@
 #include "sandbox/init/spawn.h"
 
-#include <linux/landlock.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -11,10 +10,12 @@
 #include <csignal>
 #include <cstring>
 
+#include "sandbox/failure.h"
+
 namespace forkpoint::sandbox {
 namespace {
 
-enum class Step : int { none, cgroup, landlock, limit, stdio, cwd, program };
+enum class Step : int { none, cgroup, limit, stdio, cwd, program };
 
 // What the child says when it could not start; it shares our memory until it execs.
 struct Failure {
@@ -85,9 +86,6 @@ Failure become(const SpawnPlan& plan, const std::vector<const char*>& programs, 
   if (plan.before_exec != nullptr) plan.before_exec(plan.before_exec_fd);
   if (!enter_limits(plan)) return failed(Step::limit);
   if (chdir(plan.cwd.c_str()) != 0) return failed(Step::cwd);
-  if (plan.landlock_ruleset >= 0 && syscall(SYS_landlock_restrict_self, plan.landlock_ruleset, 0U) != 0) {
-    return failed(Step::landlock);
-  }
   if (!enter_stdio(plan)) return failed(Step::stdio);
   sigset_t none;
   sigemptyset(&none);
@@ -102,8 +100,8 @@ Failure become(const SpawnPlan& plan, const std::vector<const char*>& programs, 
 }
 
 Error not_started(const SpawnPlan& plan, const Failure& failure) {
-  Error error = core::system_error(failure.error, "not_started", "an action can't be started");
-  error.boundary = Boundary::sandbox;
+  errno = failure.error;
+  Error error = system_failure("not_started", "an action can't be started");
   if (failure.step == Step::program) {
     error.fault = Fault::input;
     error.code = failure.error == ENOENT ? "no_such_program" : "not_started";
@@ -138,11 +136,7 @@ Result<pid_t> spawn(const SpawnPlan& plan) {
     error = failure.error;
     _exit(127);
   }
-  if (pid < 0) {
-    Error failed = core::system_error(errno, "not_started", "no process can be made");
-    failed.boundary = Boundary::sandbox;
-    return failed;
-  }
+  if (pid < 0) return system_failure("not_started", "no process can be made");
   if (step == 0) return pid;
   // It has exited, and nobody else knows of it.
   while (waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED) != 0 && errno == EINTR) {

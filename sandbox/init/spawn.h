@@ -22,7 +22,6 @@ struct SpawnPlan {
   std::vector<int> cgroup_procs;       // open for writing; the child puts itself into each
   void (*before_exec)(int) = nullptr;  // called in the child with `before_exec_fd`; must not allocate
   int before_exec_fd = -1;
-  int landlock_ruleset = -1;                         // entered where there is one
   std::vector<std::pair<int, rlim_t>> limits;        // resource, soft and hard
   std::vector<std::pair<int, rlimit>> exact_limits;  // set before those, as far as allowed
 };

@@ -14,6 +14,8 @@
 #include <sstream>
 
 #include "sandbox/exec_wire.h"
+#include "sandbox/failure.h"
+#include "sandbox/launcher/kernel_file.h"
 
 namespace forkpoint::sandbox {
 namespace {
@@ -21,11 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kPrefix[] = "forkpoint-";
-
-bool write_text(const fs::path& path, const std::string& text) {
-  const core::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-}
 
 std::string read_text(const fs::path& path) {
   std::ifstream stream(path);
@@ -116,11 +113,8 @@ core::UniqueFd open_for(const fs::path& path, int flags) {
 }
 
 Error failed(const fs::path& path, const char* what) {
-  Error error = core::system_error(errno, "cgroup_failed", "cgroup '" + path.string() + "' " + what);
-  error.boundary = Boundary::sandbox;
-  error.fault = Fault::host;
-  error.advice = "'forkpoint sandbox doctor' says what this machine gives";
-  return error;
+  return host_failure("cgroup_failed", "cgroup '" + path.string() + "' " + what,
+                      "'forkpoint sandbox doctor' says what this machine gives");
 }
 
 std::string cpu_quota_us(double cpus) {
@@ -137,7 +131,7 @@ SandboxCgroup::~SandboxCgroup() {
 }
 
 void SandboxCgroup::kill_all() const {
-  if (!v2_.empty()) write_text(v2_ / "cgroup.kill", "1");
+  if (!v2_.empty()) write_kernel_file(v2_ / "cgroup.kill", "1");
 }
 
 namespace {
@@ -145,7 +139,7 @@ namespace {
 // Gives on what `path` has of controller `name`.
 bool delegate(const fs::path& path, const char* name) {
   return has_word(read_text(path / "cgroup.controllers"), name) &&
-         write_text(path / "cgroup.subtree_control", std::string("+") + name);
+         write_kernel_file(path / "cgroup.subtree_control", std::string("+") + name);
 }
 
 }  // namespace
@@ -208,20 +202,20 @@ Result<SandboxCgroup> Cgroups::create(const std::string& name, const Limits& lim
     cgroup.v2_ = top;
     const std::string controllers =
         std::string(v2_memory_ ? "+memory " : "") + (v2_pids_ ? "+pids " : "") + (v2_cpu_ ? "+cpu" : "");
-    if (!controllers.empty() && !write_text(top / "cgroup.subtree_control", controllers))
+    if (!controllers.empty() && !write_kernel_file(top / "cgroup.subtree_control", controllers))
       return failed(top, "can't give its controllers on");
     if (mkdir((top / "init").c_str(), 0755) != 0 || mkdir(work.c_str(), 0755) != 0)
       return failed(work, "can't be made");
     if (v2_memory_) {
-      if (!write_text(work / "memory.max", memory)) return failed(work, "takes no memory limit");
-      write_text(work / "memory.swap.max", "0");
+      if (!write_kernel_file(work / "memory.max", memory)) return failed(work, "takes no memory limit");
+      write_kernel_file(work / "memory.swap.max", "0");
       give(kFdMemoryEvents, open_for(work / "memory.events", O_RDONLY));
     }
     if (v2_pids_) {
-      if (!write_text(work / "pids.max", pids)) return failed(work, "takes no process limit");
+      if (!write_kernel_file(work / "pids.max", pids)) return failed(work, "takes no process limit");
       give(kFdPidsEvents, open_for(work / "pids.events", O_RDONLY));
     }
-    if (v2_cpu_) write_text(work / "cpu.max", cpu_quota_us(limits.cpus_max) + " 100000");
+    if (v2_cpu_) write_kernel_file(work / "cpu.max", cpu_quota_us(limits.cpus_max) + " 100000");
     for (const fs::path& path : {top / "cgroup.procs", work, work / "cgroup.procs"}) {
       if (owner >= 0 && chown(path.c_str(), static_cast<uid_t>(owner), static_cast<gid_t>(owner)) != 0)
         return failed(path, "can't be handed over");
@@ -237,22 +231,23 @@ Result<SandboxCgroup> Cgroups::create(const std::string& name, const Limits& lim
       give(kFdCgroupProcs, open_for(path / "cgroup.procs", O_WRONLY));
     }
     if (controller == "memory") {
-      if (!write_text(path / "memory.limit_in_bytes", memory)) return failed(path, "takes no memory limit");
-      write_text(path / "memory.memsw.limit_in_bytes", memory);
+      if (!write_kernel_file(path / "memory.limit_in_bytes", memory))
+        return failed(path, "takes no memory limit");
+      write_kernel_file(path / "memory.memsw.limit_in_bytes", memory);
       core::UniqueFd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
       const core::UniqueFd control = open_for(path / "memory.oom_control", O_RDONLY);
-      if (!write_text(path / "cgroup.event_control",
-                      std::to_string(event.get()) + " " + std::to_string(control.get()))) {
+      if (!write_kernel_file(path / "cgroup.event_control",
+                             std::to_string(event.get()) + " " + std::to_string(control.get()))) {
         return failed(path, "can't tell of memory running out");
       }
       give(kFdOomEvent, std::move(event));
       give(kFdMemoryPeak, open_for(path / "memory.max_usage_in_bytes", O_RDWR));
     } else if (controller == "pids") {
-      if (!write_text(path / "pids.max", pids)) return failed(path, "takes no process limit");
+      if (!write_kernel_file(path / "pids.max", pids)) return failed(path, "takes no process limit");
       give(kFdPidsEvents, open_for(path / "pids.events", O_RDONLY));
     } else {
-      write_text(path / "cpu.cfs_period_us", "100000");
-      write_text(path / "cpu.cfs_quota_us", cpu_quota_us(limits.cpus_max));
+      write_kernel_file(path / "cpu.cfs_period_us", "100000");
+      write_kernel_file(path / "cpu.cfs_quota_us", cpu_quota_us(limits.cpus_max));
     }
   }
   return cgroup;
@@ -266,7 +261,7 @@ void Cgroups::sweep(const std::vector<std::string>& launcher_ids) const {
     for (const std::string& id : launcher_ids) {
       const fs::path path = parent / (kPrefix + id);
       if (!fs::exists(path)) continue;
-      write_text(path / "cgroup.kill", "1");
+      write_kernel_file(path / "cgroup.kill", "1");
       remove_cgroup(path);
     }
   }

@@ -21,23 +21,16 @@
 #include <cstring>
 
 #include "core/unique_fd.h"
+#include "sandbox/failure.h"
 #include "sandbox/launcher/devices.h"
+#include "sandbox/launcher/kernel_file.h"
 #include "sandbox/wire.h"
 
 namespace forkpoint::sandbox {
 namespace {
 
-Error failed(std::string what, std::string advice = "") {
-  Error error = core::system_error(errno, "setup_failed", "a new sandbox: " + what);
-  error.boundary = Boundary::sandbox;
-  error.fault = Fault::host;
-  error.advice = std::move(advice);
-  return error;
-}
-
-bool write_text(const char* path, const std::string& text) {
-  const core::UniqueFd fd(open(path, O_WRONLY | O_CLOEXEC));
-  return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+Error failed(const std::string& what, std::string advice = "") {
+  return host_failure("setup_failed", "a new sandbox: " + what, std::move(advice));
 }
 
 Result<void> mount_volumes(const ChildSetup& setup, const std::string& root) {
@@ -81,7 +74,7 @@ Result<void> mount_proc(const ChildSetup& setup, const std::string& root) {
                   "--security-opt systempaths=unconfined)");
   }
   // No user namespaces further in: the last one that can be made is ours.
-  write_text((proc + "/sys/user/max_user_namespaces").c_str(), "0");
+  write_kernel_file(proc + "/sys/user/max_user_namespaces", "0");
   if (!bind_mount(proc + "/sys", proc + "/sys", true)) return failed("/proc/sys");
   if (!bind_mount("/dev/null", proc + "/keys", true) && errno != ENOENT) return failed("/proc/keys");
   // The rest is the machine's root's alone; where the sandbox's root is that one (level 2 for root), it is
@@ -204,7 +197,7 @@ Result<void> arrange_descriptors(const ChildSetup& setup) {
     // After the last change of user id, which would clear it.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return failed("it can't be tied to its launcher");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("no_new_privs can't be set");
-    for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
+    std::signal(SIGPIPE, SIG_DFL);  // the only one that the launcher ignores
     FORKPOINT_RETURN_IF_ERROR(arrange_descriptors(setup));
     control = kInitControl;
     FORKPOINT_RETURN_IF_ERROR(setup.filter->enter());

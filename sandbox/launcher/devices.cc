@@ -10,15 +10,12 @@
 #include <array>
 #include <cerrno>
 
+#include "sandbox/failure.h"
+
 namespace forkpoint::sandbox {
 namespace {
 
-Error failed(const std::string& what) {
-  Error error = core::system_error(errno, "no_devices", "devices for sandboxes: " + what);
-  error.boundary = Boundary::sandbox;
-  error.fault = Fault::host;
-  return error;
-}
+Error failed(const std::string& what) { return host_failure("no_devices", "devices for sandboxes: " + what); }
 
 core::UniqueFd copy_mounts(const std::string& path) {
   return core::UniqueFd(static_cast<int>(

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "core/file.h"
+#include "sandbox/failure.h"
 
 namespace forkpoint::sandbox {
 namespace {
@@ -15,10 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Error failed(const fs::path& path) {
-  Error error = core::system_error(errno, "image_failed", "'" + path.string() + "' can't be made");
-  error.boundary = Boundary::sandbox;
-  error.fault = Fault::host;
-  return error;
+  return host_failure("image_failed", "'" + path.string() + "' can't be made");
 }
 
 bool own(const fs::path& path, std::int64_t owner) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/temp_dir.h"
+#include "sandbox/failure.h"
 
 namespace forkpoint::sandbox {
 namespace {
@@ -53,9 +54,7 @@ Result<Janitor> Janitor::start(const StateFolder& state, const Cgroups& cgroups,
   const bool made = pipe2(fds, O_CLOEXEC) == 0 && pipe2(ready, O_CLOEXEC) == 0;
   const pid_t pid = made ? fork() : -1;
   if (pid < 0) {
-    Error error = core::system_error(errno, "no_janitor", "the janitor can't be started");
-    error.boundary = Boundary::sandbox;
-    return error;
+    return system_failure("no_janitor", "the janitor can't be started");
   }
   if (pid == 0) {
     // It keeps the launcher's lock, so that nobody sweeps beside it; the client's socket above all must end

@@ -14,6 +14,7 @@
 #include <csignal>
 
 #include "sandbox/exec_wire.h"
+#include "sandbox/failure.h"
 #include "sandbox/launcher/child.h"
 #include "sandbox/launcher/devices.h"
 #include "sandbox/launcher/overlay.h"
@@ -28,12 +29,7 @@ namespace fs = std::filesystem;
 // Lookups get slower with each layer, and mounts with many.
 constexpr std::size_t kLayersMax = 48;
 
-Error failed(std::string message) {
-  Error error = core::system_error(errno, "sandbox_failed", std::move(message));
-  error.boundary = Boundary::sandbox;
-  error.fault = Fault::host;
-  return error;
-}
+Error failed(std::string message) { return host_failure("sandbox_failed", std::move(message)); }
 
 Result<void> make_folder(const fs::path& path, std::int64_t owner) {
   if (mkdir(path.c_str(), 0755) != 0 ||

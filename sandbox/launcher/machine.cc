@@ -9,6 +9,7 @@
 
 #include "core/file.h"
 #include "core/temp_dir.h"
+#include "sandbox/failure.h"
 #include "sandbox/launcher/devices.h"
 #include "sandbox/launcher/overlay.h"
 
@@ -16,14 +17,6 @@ namespace forkpoint::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
-
-Error input_error(std::string code, std::string message, std::string advice = "") {
-  return {.boundary = Boundary::sandbox,
-          .fault = Fault::input,
-          .code = std::move(code),
-          .message = std::move(message),
-          .advice = std::move(advice)};
-}
 
 // Whether an overlay can have its upper in `state`.
 Result<void> try_overlay(StateFolder& state, Level level) {

@@ -37,8 +37,9 @@ std::string hello_body(const Machine& machine) {
 }
 
 int launch(int count, char** arguments) {
-  // Interrupts of the terminal are the client's to handle.
+  // Interrupts of the terminal are the client's to handle; what it ignores, sandboxes need not.
   setsid();
+  for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
   std::signal(SIGPIPE, SIG_IGN);
   MachineOptions options{
       .level_max = level_from(arguments[1]), .state_bases = {}, .init_program = arguments[2]};

@@ -16,20 +16,13 @@
 #include <cstring>
 #include <fstream>
 
+#include "sandbox/failure.h"
+#include "sandbox/launcher/kernel_file.h"
+
 namespace forkpoint::sandbox {
 namespace {
 
-Error failed(std::string message) {
-  Error error = core::system_error(errno, "namespace_failed", std::move(message));
-  error.boundary = Boundary::sandbox;
-  error.fault = Fault::host;
-  return error;
-}
-
-bool write_text(const std::string& path, const std::string& text) {
-  const core::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-}
+Error failed(std::string message) { return host_failure("namespace_failed", std::move(message)); }
 
 std::string map_line(std::uint32_t inside, std::uint32_t outside, std::uint32_t count) {
   return std::to_string(inside) + " " + std::to_string(outside) + " " + std::to_string(count) + "\n";
@@ -131,9 +124,9 @@ std::uint32_t map_from_outside(pid_t target) {
     return uids.count;
   }
   const std::string folder = "/proc/" + std::to_string(target);
-  const bool ok = write_text(folder + "/setgroups", "deny") &&
-                  write_text(folder + "/uid_map", map_line(0, getuid(), 1)) &&
-                  write_text(folder + "/gid_map", map_line(0, getgid(), 1));
+  const bool ok = write_kernel_file(folder + "/setgroups", "deny") &&
+                  write_kernel_file(folder + "/uid_map", map_line(0, getuid(), 1)) &&
+                  write_kernel_file(folder + "/gid_map", map_line(0, getgid(), 1));
   return ok ? 1 : 0;
 }
 
@@ -250,7 +243,7 @@ Namespaces enter_namespaces(Level level_max, std::vector<std::string>& why_not) 
 Result<void> map_ids(pid_t pid, const IdRange& ids) {
   const std::string folder = "/proc/" + std::to_string(pid);
   const std::string line = map_line(0, ids.first, ids.count);
-  if (!write_text(folder + "/uid_map", line) || !write_text(folder + "/gid_map", line)) {
+  if (!write_kernel_file(folder + "/uid_map", line) || !write_kernel_file(folder + "/gid_map", line)) {
     return failed("the ids of a user namespace can't be mapped");
   }
   return {};

@@ -8,17 +8,12 @@
 
 #include <cerrno>
 
+#include "sandbox/failure.h"
+
 namespace forkpoint::sandbox {
 namespace {
 
 constexpr std::size_t kOptionsBytesMax = 4095;
-
-Error failed(const char* code, std::string message) {
-  Error error = core::system_error(errno, code, std::move(message));
-  error.boundary = Boundary::sandbox;
-  error.fault = Fault::host;
-  return error;
-}
 
 // A path as an option's value: colons part lowers, commas options.
 std::string escaped(const std::filesystem::path& path) {
@@ -88,21 +83,21 @@ Result<core::UniqueFd> mount_overlay(const OverlaySpec& spec, const std::filesys
                  .message = "an image has more layers than fit one mount"};
   }
   if (mount("overlay", mount_point.c_str(), "overlay", MS_NODEV | MS_NOSUID, options.c_str()) != 0) {
-    return failed("no_overlay", "an overlay can't be mounted (" + options.substr(0, 300) + ")");
+    return host_failure("no_overlay", "an overlay can't be mounted (" + options.substr(0, 300) + ")");
   }
   core::UniqueFd fd(static_cast<int>(
       syscall(SYS_open_tree, AT_FDCWD, mount_point.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)));
   const int error = errno;
   umount2(mount_point.c_str(), MNT_DETACH);
   errno = error;
-  if (!fd) return failed("no_overlay", "an overlay's mount can't be passed on");
+  if (!fd) return host_failure("no_overlay", "an overlay's mount can't be passed on");
   return fd;
 }
 
 Result<void> set_read_only(int mount, bool read_only) {
   const core::UniqueFd context(
       static_cast<int>(syscall(SYS_fspick, mount, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC)));
-  if (!context) return failed("not_frozen", "an overlay can't be reconfigured");
+  if (!context) return host_failure("not_frozen", "an overlay can't be reconfigured");
   const char* flag = read_only ? "ro" : "rw";
   if (syscall(SYS_fsconfig, context.get(), FSCONFIG_SET_FLAG, flag, nullptr, 0) == 0 &&
       syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr, 0) == 0) {
@@ -115,7 +110,7 @@ Result<void> set_read_only(int mount, bool read_only) {
                  .message = "a file is still open for writing, so the state can't be frozen",
                  .advice = "close what was opened by write_file(), then try again"};
   }
-  return failed("not_frozen", "an overlay can't be made read-only");
+  return host_failure("not_frozen", "an overlay can't be made read-only");
 }
 
 }  // namespace forkpoint::sandbox

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "sandbox/changed_files.h"
+#include "sandbox/failure.h"
 #include "sandbox/image.h"
 #include "sandbox/launcher/overlay.h"
 #include "sandbox/policy_wire.h"
@@ -24,13 +25,6 @@ Error gone(std::string what) {
           .fault = Fault::transient,
           .code = "sandbox_lost",
           .message = std::move(what)};
-}
-
-Error input_error(std::string code, std::string message) {
-  return {.boundary = Boundary::sandbox,
-          .fault = Fault::input,
-          .code = std::move(code),
-          .message = std::move(message)};
 }
 
 // What the files below `folder` take of the disk.

@@ -10,6 +10,7 @@
 
 #include "core/file.h"
 #include "core/temp_dir.h"
+#include "sandbox/failure.h"
 
 namespace forkpoint::sandbox {
 namespace {
@@ -27,12 +28,7 @@ std::string random_id() {
   return text;
 }
 
-Error failed(std::string message) {
-  Error error = core::system_error(errno, "state_folder_failed", std::move(message));
-  error.boundary = Boundary::sandbox;
-  error.fault = Fault::host;
-  return error;
-}
+Error failed(std::string message) { return host_failure("state_folder_failed", std::move(message)); }
 
 bool make_owned(const fs::path& path, mode_t mode, std::int64_t owner) {
   if (mkdir(path.c_str(), mode) != 0) return false;
