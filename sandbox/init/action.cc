@@ -28,6 +28,7 @@ constexpr double kTickMs = 20;
 // One argument may be no longer (MAX_ARG_STRLEN); a longer command goes through a file.
 constexpr std::size_t kArgumentBytesMax = (std::size_t{128} << 10) - 1;
 constexpr std::size_t kDumpBytesMax = std::size_t{20} << 20;
+constexpr int kDumpPipeBytes = 1 << 20;
 constexpr double kDiskAnswerMsMax = 10'000;
 
 double now_ms() {
@@ -92,6 +93,7 @@ struct ActionRunner::Running {
   std::optional<LimitKind> limit;
   bool oom_killed = false;
   bool unsupervised = false;
+  bool dumps_early = false;  // into the pipe, and does not end at once
   double disk_asked_ms = 0;
   double disk_answer_ms = 0;             // how long the launcher took to measure
   std::uint64_t written_at_measure = 0;  // what disk_usage_bytes_ holds already
@@ -128,7 +130,8 @@ Result<void> ActionRunner::prepare() {
   // Open for both, so that it never ends, and bash never waits to open it.
   dump_pipe_.reset(open(channel_.pipe_path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!dump_pipe_) return system_failure("no_channel", "the shell's pipe can't be opened");
-  return {};
+  (void)fcntl(dump_pipe_.get(), F_SETPIPE_SZ, kDumpPipeBytes);  // a smaller one only costs time
+  return write_channel_file("trap", trap_script());
 }
 
 std::unique_ptr<ProcessTree> ActionRunner::make_tree() {
@@ -151,7 +154,9 @@ Result<void> ActionRunner::write_channel_file(const char* name, const std::strin
 
 Result<void> ActionRunner::write_restoring_script(const ActionRequest& request) {
   struct stat status {};
-  if (stat(channel_.pipe_path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) {
+  const std::string trap_path = start_.channel_folder + "/trap";
+  if (stat(channel_.pipe_path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode) ||
+      access(trap_path.c_str(), R_OK) != 0) {
     FORKPOINT_RETURN_IF_ERROR(prepare());  // an action removed it
   }
   drain(dump_pipe_, [](std::string_view) { return true; });  // what an earlier action's processes left there
@@ -177,7 +182,8 @@ Result<SpawnPlan> ActionRunner::plan_for(const ActionRequest& request) const {
     } else {
       plan.arguments.push_back(start_.channel_folder + "/command");
     }
-    plan.environment = {"BASH_ENV=" + start_.channel_folder + "/restore"};
+    // Without a home and a shell, bash would look the user up (nsswitch, passwd) before the script says them.
+    plan.environment = {"BASH_ENV=" + start_.channel_folder + "/restore", "HOME=/", "SHELL=/bin/bash"};
     if (request.cwd.empty()) plan.cwd = "/";  // the script goes where the state ended
   } else {
     if (request.cwd.empty() && !shell_.cwd().empty()) plan.cwd = shell_.cwd();
@@ -337,6 +343,7 @@ void ActionRunner::read_output(Running& running) {
 void ActionRunner::read_shell_dump(Running& running) {
   drain(dump_pipe_, [&running](std::string_view bytes) {
     if (running.dump.size() < kDumpBytesMax) running.dump += bytes;
+    running.dumps_early = true;
     return true;
   });
 }
@@ -496,7 +503,10 @@ void ActionRunner::wait_for_ending(Running& running) {
     add(fds, signals.get(), POLLIN);
     add(fds, running.output_pipe.get(), POLLIN);
     add(fds, running.error_pipe.get(), POLLIN);
-    add(fds, dump_pipe_.get(), POLLIN);
+    // Bash dumps line by line: woken by each, we would take the time that it needs. What fits the pipe waits
+    // there for its end or the next check.
+    const bool watches_dump = running.dumps_early || running.tree == shell_tree_.get();
+    add(fds, watches_dump ? dump_pipe_.get() : -1, POLLIN);
     add(fds, running.tree->ending_fd(), POLLIN);
     if (fds_.contains(kFdOomEvent)) add(fds, fds_[kFdOomEvent].front().get(), POLLIN);
     if (fds_.contains(kFdMemoryEvents)) add(fds, fds_[kFdMemoryEvents].front().get(), POLLPRI);
@@ -517,10 +527,11 @@ void ActionRunner::wait_for_ending(Running& running) {
     if (running.unsupervised && !running.ending && kill(running.pid, 0) != 0)
       running.ending = Ending{.status = SIGKILL};
     read_output(running);
-    read_shell_dump(running);
+    if (watches_dump) read_shell_dump(running);
     drain_background();
     check_events(running);
     if (now_ms() >= next_check_ms) {
+      read_shell_dump(running);
       check_usage(running);
       next_check_ms = now_ms() + kTickMs;
     }

@@ -160,7 +160,7 @@ string without_our_trap_function(string functions) {
   if (functions[start] == '\n') ++start;
   const std::size_t end = functions.find("\n}\n", start);
   if (end == string::npos) return functions;
-  if (functions.substr(start, end - start).find("FORKPOINT_TRAP_EXIT") == string::npos) return functions;
+  if (functions.substr(start, end - start).find("FORKPOINT_TRAP_CODE") == string::npos) return functions;
   functions.erase(start, end + 3 - start);
   return functions;
 }
@@ -202,9 +202,7 @@ string saving_trap(const ShellChannel& channel) {
 // Stands in for the builtin. EXIT is ours: the user's is remembered and printed, no more. What else the
 // builtin keeps per function (DEBUG, ERR, RETURN) it would forget to unset from inside one, so an empty
 // comment takes its place.
-constexpr string_view kTrapFunction = R"(trap () {
-{ builtin local -; builtin set +efux; builtin local action signal name; } 2>/dev/null
-case "${1-}" in
+constexpr string_view kTrapCode = R"(case "${1-}" in
 -l) builtin trap -l; builtin return ;;
 ''|-p)
   { [ $# -gt 0 ] && [ -z "$1" ]; } || {
@@ -242,8 +240,17 @@ for signal in "$@"; do
   *) builtin trap -- "$action" "$signal" || builtin return ;;
   esac
 done
-}
 )";
+
+// The function only fetches that: hardly any action calls it, and parsing all of it would cost each one. By
+// `eval`, since the end of a sourced file would fire a RETURN trap.
+string trap_function(const ShellChannel& channel) {
+  return "trap () {\n"
+         "{ builtin local -; builtin set +efux; builtin local FORKPOINT_TRAP_CODE action signal name; } "
+         "2>/dev/null\n"
+         "builtin read -r -d '' FORKPOINT_TRAP_CODE <" +
+         shell_quote(channel.folder() + "/trap") + "\nbuiltin eval \"$FORKPOINT_TRAP_CODE\"\n}\n";
+}
 
 bool has_option(const ShellState& state, string_view name) {
   return (":" + state.options + ":").find(":" + string(name) + ":") != string::npos;
@@ -426,12 +433,14 @@ std::optional<ShellState> parse_shell_dump(string_view dump, const ShellChannel&
   return state;
 }
 
+string trap_script() { return string(kTrapCode); }
+
 string restoring_script(const ShellState& state, const ShellChannel& channel,
                         const std::map<string, string>& extra_environment) {
   // A fresh shell's own PATH and the like must not outlive the user's `unset`. What a variable's value makes
   // bash say (a locale that is not there) was said when the user set it.
   string text =
-      "builtin unset -v BASH_ENV PATH OLDPWD SHLVL\nbuiltin shopt -s extglob\n"
+      "builtin unset -v BASH_ENV HOME SHELL PATH OLDPWD SHLVL\nbuiltin shopt -s extglob\n"
       "exec {FORKPOINT_STDERR}>&2 2>/dev/null\n";
   // Without `builtin` in front, which would keep bash from reading arrays; no function is there yet.
   for (const auto& variable : state.variables) text += variable.declaration + "\n";
@@ -446,7 +455,7 @@ string restoring_script(const ShellState& state, const ShellChannel& channel,
   text += restoring_folders(state);
   const bool own_trap =
       state.functions.starts_with("trap () ") || state.functions.find("\ntrap () ") != string::npos;
-  if (!own_trap) text += kTrapFunction;
+  if (!own_trap) text += trap_function(channel);
   text += restoring_options(state);
   return text + restoring_traps(state, channel);
 }

@@ -83,6 +83,9 @@ std::optional<ShellState> parse_shell_dump(std::string_view dump, const ShellCha
 std::string restoring_script(const ShellState& state, const ShellChannel& channel,
                              const std::map<std::string, std::string>& extra_environment);
 
+// What has to lie in the channel's file "trap": the code of the function that stands in for bash's `trap`.
+std::string trap_script();
+
 // Undoes in a new state what `extra_environment` had put there, unless the action changed it.
 void forget_extra_environment(ShellState& state, const ShellState& before,
                               const std::map<std::string, std::string>& extra_environment);

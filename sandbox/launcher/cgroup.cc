@@ -37,6 +37,7 @@ bool has_word(const std::string& text, const std::string& word) {
 
 // A cgroup whose last process has just died may be busy for a moment.
 void remove_cgroup(const fs::path& path) {
+  if (rmdir(path.c_str()) == 0) return;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(path, ignored)) {
     if (entry.is_directory(ignored)) remove_cgroup(entry.path());
@@ -126,8 +127,15 @@ std::string cpu_quota_us(double cpus) {
 SandboxCgroup::~SandboxCgroup() {
   init_fds_.clear();
   init_folder_.reset();
-  if (!v2_.empty()) remove_cgroup(v2_);
+  if (!v2_.empty()) {
+    for (const char* name : {"work", "init"}) remove_cgroup(v2_ / name);
+    remove_cgroup(v2_);
+  }
   for (const fs::path& path : v1_) remove_cgroup(path);
+}
+
+void SandboxCgroup::give(const char* name, core::UniqueFd fd) {
+  if (fd) init_fds_.emplace_back(name, std::move(fd));
 }
 
 void SandboxCgroup::kill_all() const {
@@ -191,11 +199,11 @@ Result<SandboxCgroup> Cgroups::create(const std::string& name, const Limits& lim
                                       std::int64_t owner) const {
   SandboxCgroup cgroup;
   const auto give = [&cgroup](const char* fd_name, core::UniqueFd fd) {
-    if (fd) cgroup.init_fds_.emplace_back(fd_name, std::move(fd));
+    cgroup.give(fd_name, std::move(fd));
   };
-  const std::string memory = std::to_string(limits.memory_bytes_max);
-  const std::string pids = std::to_string(limits.pids_max);
   if (!v2_.empty()) {
+    const std::string memory = std::to_string(limits.memory_bytes_max);
+    const std::string pids = std::to_string(limits.pids_max);
     const fs::path top = v2_ / name;
     const fs::path work = top / "work";
     if (mkdir(top.c_str(), 0755) != 0) return failed(top, "can't be made");
@@ -223,6 +231,15 @@ Result<SandboxCgroup> Cgroups::create(const std::string& name, const Limits& lim
     cgroup.init_folder_ = open_for(top / "init", O_RDONLY | O_DIRECTORY);
     give(kFdCgroupWork, open_for(work, O_PATH | O_DIRECTORY));
   }
+  return cgroup;
+}
+
+Result<void> Cgroups::complete(SandboxCgroup& cgroup, const std::string& name, const Limits& limits) const {
+  const std::string memory = std::to_string(limits.memory_bytes_max);
+  const std::string pids = std::to_string(limits.pids_max);
+  const auto give = [&cgroup](const char* fd_name, core::UniqueFd fd) {
+    cgroup.give(fd_name, std::move(fd));
+  };
   for (const auto& [controller, base] : v1_) {
     const fs::path path = base / name;
     if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return failed(path, "can't be made");
@@ -250,7 +267,7 @@ Result<SandboxCgroup> Cgroups::create(const std::string& name, const Limits& lim
       write_kernel_file(path / "cpu.cfs_quota_us", cpu_quota_us(limits.cpus_max));
     }
   }
-  return cgroup;
+  return {};
 }
 
 void Cgroups::sweep(const std::vector<std::string>& launcher_ids) const {

@@ -35,6 +35,8 @@ class SandboxCgroup {
 
  private:
   friend class Cgroups;
+  void give(const char* name, core::UniqueFd fd);
+
   std::vector<std::pair<std::string, core::UniqueFd>> init_fds_;
   core::UniqueFd init_folder_;
   std::filesystem::path v2_;
@@ -60,8 +62,10 @@ class Cgroups {
   // "memory, pids and cpu by version 1, trees by version 2".
   std::string found() const;
 
-  // `owner`: the user id that init has outside.
+  // Makes what init itself is started in (version 2). `owner`: the user id that init has outside.
   Result<SandboxCgroup> create(const std::string& name, const Limits& limits, std::int64_t owner) const;
+  // Makes what only actions join (version 1); while init comes up, since each takes its time.
+  Result<void> complete(SandboxCgroup& cgroup, const std::string& name, const Limits& limits) const;
 
   // Removes what launchers of these ids left.
   void sweep(const std::vector<std::string>& launcher_ids) const;

@@ -86,9 +86,11 @@ Result<std::unique_ptr<LiveSandbox>> LiveSandbox::start(Machine& machine, const 
                                                         SandboxState state) {
   std::unique_ptr<LiveSandbox> sandbox(new LiveSandbox(machine, id, std::move(state)));
   FORKPOINT_RETURN_IF_ERROR(sandbox->mount_volumes());
-  FORKPOINT_ASSIGN_OR_RETURN(
-      sandbox->cgroup_, machine.cgroups().create("s" + id, sandbox->state_.policy.limits, machine.owner()));
+  const std::string cgroup = "s" + id;
+  const Limits& limits = sandbox->state_.policy.limits;
+  FORKPOINT_ASSIGN_OR_RETURN(sandbox->cgroup_, machine.cgroups().create(cgroup, limits, machine.owner()));
   FORKPOINT_RETURN_IF_ERROR(sandbox->start_init());
+  FORKPOINT_RETURN_IF_ERROR(machine.cgroups().complete(sandbox->cgroup_, cgroup, limits));
   FORKPOINT_RETURN_IF_ERROR(sandbox->send_start());
   return sandbox;
 }
