@@ -1,6 +1,7 @@
 #include "sandbox/init/spawn.h"
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -83,6 +84,7 @@ Failure become(const SpawnPlan& plan, const std::vector<const char*>& programs, 
     if (write(procs, "0", 1) != 1) return failed(Step::cgroup);
   }
   setsid();
+  setpriority(PRIO_PROCESS, 0, 0);  // init's own is the launcher's gift to init alone
   if (plan.before_exec != nullptr) plan.before_exec(plan.before_exec_fd);
   if (!enter_limits(plan)) return failed(Step::limit);
   if (chdir(plan.cwd.c_str()) != 0) return failed(Step::cwd);
