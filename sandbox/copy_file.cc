@@ -99,6 +99,11 @@ Result<void> copy_attributes(const std::filesystem::path& source, const struct s
 Result<void> copy_file(const std::filesystem::path& source, const std::filesystem::path& target,
                        const XattrFilter& wanted) {
   FORKPOINT_ASSIGN_OR_RETURN(const struct stat status, existing_status_of(source));
+  return copy_file(source, status, target, wanted);
+}
+
+Result<void> copy_file(const std::filesystem::path& source, const struct stat& status,
+                       const std::filesystem::path& target, const XattrFilter& wanted) {
   if (S_ISREG(status.st_mode)) {
     FORKPOINT_RETURN_IF_ERROR(copy_content(source, target, status.st_size));
   } else if (S_ISLNK(status.st_mode)) {

@@ -22,6 +22,9 @@ using XattrFilter = std::function<bool(std::string_view name)>;
 // A socket becomes a socket that nobody listens to.
 Result<void> copy_file(const std::filesystem::path& source, const std::filesystem::path& target,
                        const XattrFilter& wanted);
+// The same with mode, owner and times of `status`, which is the source's with other ones put over it.
+Result<void> copy_file(const std::filesystem::path& source, const struct stat& status,
+                       const std::filesystem::path& target, const XattrFilter& wanted);
 
 // Gives `target`, of the same type as the file that `status` and the xattrs are of, its attributes. Those
 // named "security." are left out where the caller may not set them.

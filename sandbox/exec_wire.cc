@@ -169,6 +169,8 @@ std::string encode(const InitStart& start) {
   encode_map(body, start.environment);
   body.text(start.workspace)
       .text(start.root)
+      .text(start.root_before)
+      .boolean(start.shared_user)
       .text(start.shm_folder)
       .text(start.channel_folder)
       .text(start.shell_state)
@@ -186,6 +188,8 @@ std::optional<InitStart> decode_init_start(std::string_view bytes) {
   start.environment = decode_map(reader);
   start.workspace = reader.text();
   start.root = reader.text();
+  start.root_before = reader.text();
+  start.shared_user = reader.boolean();
   start.shm_folder = reader.text();
   start.channel_folder = reader.text();
   start.shell_state = reader.text();

@@ -44,11 +44,13 @@ struct InitStart {
   Limits limits;
   ShellMode shell = ShellMode::fresh;
   std::map<std::string, std::string> environment;
-  std::string workspace;       // where the first action begins
-  std::string root = "/";      // what paths of files start from
-  std::string shm_folder;      // must be empty at a snapshot; empty where there is no IPC namespace
-  std::string channel_folder;  // private to the sandbox; holds the shell's pipe and script
-  std::string shell_state;     // encoded; empty at the beginning
+  std::string workspace;          // where the first action begins
+  std::string root = "/";         // what paths of files start from
+  std::string root_before = "/";  // the same of the sandbox that `shell_state` comes from
+  bool shared_user = false;       // its user has other processes too
+  std::string shm_folder;         // must be empty at a snapshot; empty where there is no IPC namespace
+  std::string channel_folder;     // private to the sandbox; holds the shell's pipe and script
+  std::string shell_state;        // encoded; empty at the beginning
   std::string token;
   std::uint64_t disk_bytes_before = 0;  // what earlier layers of this state hold
   std::vector<std::string> fds;         // the names below

@@ -179,8 +179,7 @@ class LocalSandbox final : public Sandbox {
     body.text(id_).text(shell_state).u64(disk_bytes);
     auto taken = connection_->call(MessageType::snapshot, body.take());
     if (!taken) return taken.error();
-    if (taken->fds.empty()) return bad_body(MessageType::snapshot_taken);
-    init_ = std::move(taken->fds.front());
+    if (!taken->fds.empty()) init_ = std::move(taken->fds.front());  // else the same init goes on
     Reader reader(taken->body);
     std::string snapshot_id = reader.text();
     const auto layers = static_cast<std::size_t>(reader.u64());

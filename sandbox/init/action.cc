@@ -19,6 +19,8 @@
 
 #include "core/file.h"
 #include "sandbox/failure.h"
+#include "sandbox/init/moved_state.h"
+#include "sandbox/inside_path.h"
 #include "sandbox/wire.h"
 
 namespace forkpoint::sandbox {
@@ -116,6 +118,7 @@ ActionRunner::ActionRunner(InitStart start, std::vector<core::UniqueFd> fds, int
   channel_ = {.pipe_path = start_.channel_folder + "/state", .token = start_.token};
   const auto kept = decode_shell_state(start_.shell_state);
   shell_ = kept ? *kept : initial_shell_state(start_.environment, start_.workspace);
+  move_shell_state(shell_, start_.root_before, start_.root);
   disk_usage_bytes_ = start_.disk_bytes_before;
   disk_free_bytes_ = free_bytes(start_.workspace.c_str());
 }
@@ -169,7 +172,7 @@ Result<void> ActionRunner::write_restoring_script(const ActionRequest& request) 
 }
 
 std::string ActionRunner::inside(const std::string& path) const {
-  return path.starts_with('/') ? path : start_.workspace + "/" + path;
+  return path.starts_with('/') ? seen_path(path, start_.root) : start_.workspace + "/" + path;
 }
 
 Result<SpawnPlan> ActionRunner::plan_for(const ActionRequest& request) const {
@@ -200,7 +203,8 @@ Result<SpawnPlan> ActionRunner::plan_for(const ActionRequest& request) const {
                  {RLIMIT_CPU, static_cast<rlim_t>(std::ceil(request.cpu_time_s_max)) + 1}};
   if (!fds_.contains(kFdCgroupProcs) && !fds_.contains(kFdPidsEvents)) {
     // Backstops behind what check_usage() sees: it looks only now and then.
-    plan.limits.emplace_back(RLIMIT_NPROC, static_cast<rlim_t>(2 * limits.pids_max + 16));
+    const rlim_t others = start_.shared_user ? threads_of_user() : 0;
+    plan.limits.emplace_back(RLIMIT_NPROC, others + static_cast<rlim_t>(2 * limits.pids_max + 16));
     plan.limits.emplace_back(RLIMIT_DATA, static_cast<rlim_t>(4 * limits.memory_bytes_max));
   }
   if (request.shell) {

@@ -23,6 +23,7 @@
 #include "sandbox/exec_wire.h"
 #include "sandbox/failure.h"
 #include "sandbox/init/action.h"
+#include "sandbox/inside_path.h"
 #include "sandbox/wire.h"
 
 namespace forkpoint::sandbox {
@@ -36,7 +37,7 @@ Error file_error(const std::string& path, const char* what) {
   error.fault = Fault::input;
   if (errno == ENXIO || errno == EISDIR) error.code = "not_a_file";  // ENXIO: a pipe that nobody reads
   if (errno == ENOENT || errno == ENOTDIR) error.code = "no_such_file";
-  if (errno == ELOOP || errno == EXDEV) error.code = "link_refused";
+  if (errno == ELOOP || errno == EXDEV) error.code = "link_refused";  // EXDEV: it leads out
   return error;
 }
 
@@ -47,9 +48,15 @@ Error not_a_file(const std::string& path, const char* what) {
           .message = "'" + path + "' is " + what};
 }
 
-// Below `root`, which links can't leave; never through /proc's magic links.
+// Below `root`, which links can't leave; never through /proc's magic links. At L1 an absolute link begins at
+// that root too, as above it.
 core::UniqueFd open_beneath(const std::string& root, const std::string& path, std::uint64_t flags,
                             std::uint64_t mode) {
+  const std::optional<std::string> below = state_path(path, root);
+  if (!below) {
+    errno = EXDEV;
+    return {};
+  }
   const core::UniqueFd folder(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   open_how how{};
   how.flags = flags | O_CLOEXEC;
@@ -60,7 +67,7 @@ core::UniqueFd open_beneath(const std::string& root, const std::string& path, st
   constexpr int attempts_max = 1000;
   int fd = -1;
   for (int attempt = 0; attempt < attempts_max && fd < 0; ++attempt) {
-    fd = static_cast<int>(syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof how));
+    fd = static_cast<int>(syscall(SYS_openat2, folder.get(), below->c_str(), &how, sizeof how));
     if (fd < 0 && errno != EAGAIN && errno != EINTR) break;
   }
   return core::UniqueFd(fd);

@@ -4,7 +4,9 @@
 // Runs in the child, which may allocate: the launcher has one thread.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +32,11 @@ struct ChildSetup {
   int init = -1;                  // the program
   int ids_mapped = -1;            // a byte comes when the ids are mapped (L2, L3)
   const SystemCallFilter* filter = nullptr;
+  // At L1, in the place of namespaces: called when no privilege can be gained any more, with every descriptor
+  // still open.
+  std::function<Result<void>()> confine = {};
+  std::int64_t user = -1;   // user and group id to become, at L1; -1: as it is
+  std::int64_t group = -1;  // besides
 };
 
 // Where init keeps the shell's pipe and script, at L2 and L3.

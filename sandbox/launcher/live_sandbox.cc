@@ -16,6 +16,7 @@
 
 #include "sandbox/exec_wire.h"
 #include "sandbox/failure.h"
+#include "sandbox/inside_path.h"
 #include "sandbox/launcher/child.h"
 #include "sandbox/launcher/devices.h"
 #include "sandbox/launcher/overlay.h"
@@ -51,7 +52,9 @@ std::string random_token() {
   return token;
 }
 
-std::map<std::string, std::string> environment_of(const SandboxPolicy& policy, const std::string& workspace) {
+// `folders`: what differs where the state is not the root.
+std::map<std::string, std::string> environment_of(const SandboxPolicy& policy, const std::string& workspace,
+                                                  const std::map<std::string, std::string>& folders) {
   std::map<std::string, std::string> environment = {
       {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
       {"HOME", "/root"},
@@ -78,6 +81,7 @@ std::map<std::string, std::string> environment_of(const SandboxPolicy& policy, c
       {"GIT_CONFIG_KEY_0", "safe.directory"},
       {"GIT_CONFIG_VALUE_0", "*"},
   };
+  for (const auto& [name, value] : folders) environment[name] = value;
   for (const auto& [name, value] : policy.environment) environment[name] = value;
   return environment;
 }
@@ -185,10 +189,14 @@ Result<void> LiveSandbox::send_start() {
   InitStart start;
   start.limits = state_.policy.limits;
   start.shell = state_.policy.shell;
-  start.workspace = kWorkspacePath;
-  start.environment = environment_of(state_.policy, start.workspace);
-  start.shm_folder = "/dev/shm";
-  start.channel_folder = kChannelFolder;
+  start.workspace = workspace();
+  start.root = root();
+  start.root_before = state_.root;
+  start.environment = environment_of(state_.policy, start.workspace,
+                                     tree_ ? tree_->environment() : decltype(start.environment){});
+  start.shared_user = tree_ && tree_->owner < 0;
+  start.shm_folder = tree_ ? "" : "/dev/shm";
+  start.channel_folder = tree_ ? tree_->channel().string() : kChannelFolder;
   start.shell_state = state_.shell_state;
   start.token = random_token();
   start.disk_bytes_before = state_.disk_bytes;
@@ -202,15 +210,18 @@ Result<void> LiveSandbox::send_start() {
 
 void LiveSandbox::end_init() {
   if (pid_ <= 0) return;
-  // Process 1 takes its whole process namespace along.
-  syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
+  // Process 1 takes its whole process namespace along; a keeper must be asked to end what is below it.
+  syscall(SYS_pidfd_send_signal, process_.get(), tree_ ? SIGTERM : SIGKILL, nullptr, 0);
   cgroup_.kill_all();
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
   process_.reset();
   control_.reset();
+  lifeline_.reset();
 }
+
+std::string LiveSandbox::workspace() const { return seen_path(kWorkspacePath, root()); }
 
 Result<SandboxState> LiveSandbox::freeze() {
   for (std::size_t i = 0; i < volumes_.size(); ++i) {
@@ -236,6 +247,8 @@ Result<SandboxState> LiveSandbox::freeze() {
 }
 
 std::vector<LiveSandbox::VolumeFolders> LiveSandbox::folders() const {
+  if (tree_)
+    return {{.mount_point = root(), .now = {tree_->root()}, .origin = state_.origin.front().folders()}};
   std::vector<VolumeFolders> found;
   for (std::size_t i = 0; i < volumes_.size(); ++i) {
     VolumeFolders folders{

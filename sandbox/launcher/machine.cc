@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,6 +31,26 @@ Result<void> try_overlay(StateFolder& state, Level level) {
   if (!mounted) return mounted.error();
   mounted->reset();
   return core::remove_tree(folder);
+}
+
+// Whether sandboxes at L1, which see `state` by its own path, can live there.
+Result<void> try_folder(const fs::path& state, const SandboxUsers& users) {
+  constexpr char plain[] = "/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+@%,:=";
+  if (state.string().find_first_not_of(plain) != std::string::npos) {
+    return input_error("state_folder_failed",
+                       "its path holds characters that shells quote, and at L1 sandboxes see it");
+  }
+  if (users.own()) {
+    const pid_t pid = fork();
+    if (pid == 0)
+      _exit(become_user(users.user_of(0), users.group()) && access(state.c_str(), X_OK) == 0 ? 0 : 1);
+    int status = -1;
+    waitpid(pid, &status, 0);
+    if (status != 0)
+      return input_error("state_folder_failed",
+                         "users other than root can't enter a folder above it (chmod o+x)");
+  }
+  return {};
 }
 
 }  // namespace
@@ -60,9 +81,10 @@ std::int64_t Machine::owner() const {
 Result<void> Machine::find_state_folder(const MachineOptions& options) {
   std::string tried;
   for (const fs::path& base : options.state_bases) {
-    auto state = StateFolder::create(base, owner());
+    auto state = StateFolder::create(base, owner(), users_.group());
     if (state) {
-      const auto works = level() >= Level::l2 ? try_overlay(*state, level()) : Result<void>();
+      const auto works =
+          level() >= Level::l2 ? try_overlay(*state, level()) : try_folder(state->path(), users_);
       if (works) {
         state_ = std::move(*state);
         note("state_folder", true, base.string());
@@ -81,6 +103,51 @@ Result<void> Machine::find_state_folder(const MachineOptions& options) {
       .message = "no folder can hold sandboxes: " + tried,
       .advice =
           "set FORKPOINT_STATE to a folder on a real file system or a tmpfs (in a container: a volume)"};
+}
+
+Result<void> Machine::check_landlock(const std::vector<std::string>& why_not) {
+  const int abi = landlock_abi();
+  const std::string gaps = landlock_gaps(abi);
+  const std::string version = "ABI " + std::to_string(abi) + (gaps.empty() ? "" : ", without: " + gaps);
+  const std::string advice =
+      "L1 needs Landlock: Linux 5.13 or newer with 'landlock' in its list of security modules (lsm=), and in "
+      "a "
+      "container a seccomp profile that allows it";
+  note("landlock", abi > 0, abi > 0 ? version : "none", abi > 0 || level() > Level::l1 ? "" : advice);
+  if (level() > Level::l1) return {};
+  if (level() == Level::l1 && abi > 0) {
+    FORKPOINT_ASSIGN_OR_RETURN(landlock_, LandlockRules::build(init_program_.get()));
+    users_ = SandboxUsers::find();
+    note("own_users", users_.own(),
+         users_.own()
+             ? "each sandbox is a user of its own"
+             : "sandboxes are the user that started them: modes, owners and times of that user's other "
+               "files are open to them",
+         users_.own() || geteuid() == 0 ? "" : "as root, L1 gives each sandbox a user of its own");
+    return {};
+  }
+  Error error{.boundary = Boundary::sandbox,
+              .fault = Fault::host,
+              .code = "level_too_low",
+              .message = "this machine can isolate nothing: neither namespaces nor Landlock",
+              .advice = advice};
+  for (const std::string& reason : why_not) error.advice += "; " + reason;
+  return error;
+}
+
+void Machine::open_cgroups() {
+  if (level() == Level::l1) {
+    // What is in a cgroup's folder could be written by whoever is in the sandbox.
+    note("cgroups", false, "not used at L1: memory and process limits are enforced by polling and rlimits");
+    return;
+  }
+  cgroups_ = Cgroups::open(state_->id());
+  const bool all = cgroups_.complete();
+  note("cgroups", all, cgroups_.found(),
+       all ? ""
+           : "memory and process limits are enforced by polling and rlimits: run as root with "
+             "writable cgroups, or in a "
+             "delegated one (systemd-run --user --scope -p Delegate=yes)");
 }
 
 Result<std::unique_ptr<Machine>> Machine::open(const MachineOptions& options) {
@@ -102,29 +169,15 @@ Result<std::unique_ptr<Machine>> Machine::open(const MachineOptions& options) {
     machine->note(reason.starts_with("L3") ? "root_with_mapped_ids" : "unprivileged_user_namespaces", false,
                   reason, reason);
   }
-  if (level < Level::l2) {
-    Error error{.boundary = Boundary::sandbox,
-                .fault = Fault::host,
-                .code = "level_too_low",
-                .message = "this launcher can make sandboxes of levels L2 and L3 only; L1 is not built yet"};
-    for (const std::string& reason : why_not) error.advice += (error.advice.empty() ? "" : "; ") + reason;
-    return error;
-  }
+  FORKPOINT_RETURN_IF_ERROR(machine->check_landlock(why_not));
   FORKPOINT_RETURN_IF_ERROR(machine->find_state_folder(options));
-  machine->cgroups_ = Cgroups::open(machine->state_->id());
-  const Cgroups& cgroups = machine->cgroups_;
-  const bool all = cgroups.complete();
-  machine->note("cgroups", all, cgroups.found(),
-                all ? ""
-                    : "memory and process limits are enforced by polling and rlimits: run as root with "
-                      "writable cgroups, or in a "
-                      "delegated one (systemd-run --user --scope -p Delegate=yes)");
+  machine->open_cgroups();
   FORKPOINT_ASSIGN_OR_RETURN(machine->filter_, SystemCallFilter::build());
   machine->note("seccomp", true, "system calls are filtered");
-  FORKPOINT_ASSIGN_OR_RETURN(
-      machine->janitor_, Janitor::start(*machine->state_, cgroups, machine->state_->path().parent_path()));
+  FORKPOINT_ASSIGN_OR_RETURN(machine->janitor_, Janitor::start(*machine->state_, machine->cgroups_,
+                                                               machine->state_->path().parent_path()));
   // After the janitor: it is not to see what is mounted.
-  FORKPOINT_RETURN_IF_ERROR(make_devices(machine->devices()));
+  if (level >= Level::l2) FORKPOINT_RETURN_IF_ERROR(make_devices(machine->devices()));
   return machine;
 }
 

@@ -16,7 +16,9 @@
 #include "sandbox/launcher/cgroup.h"
 #include "sandbox/launcher/host_image.h"
 #include "sandbox/launcher/janitor.h"
+#include "sandbox/launcher/landlock.h"
 #include "sandbox/launcher/namespaces.h"
+#include "sandbox/launcher/sandbox_users.h"
 #include "sandbox/launcher/seccomp.h"
 #include "sandbox/launcher/state_folder.h"
 #include "sandbox/level.h"
@@ -93,6 +95,9 @@ class Machine {
   const Namespaces& namespaces() const { return namespaces_; }
   const Cgroups& cgroups() const { return cgroups_; }
   const SystemCallFilter& filter() const { return *filter_; }
+  // At L1.
+  const LandlockRules& landlock() const { return *landlock_; }
+  const SandboxUsers& users() const { return users_; }
   const std::vector<Feature>& features() const { return features_; }
   int init_program() const { return init_program_.get(); }
   // What make_devices() built.
@@ -113,7 +118,9 @@ class Machine {
 
  private:
   Machine() = default;
+  Result<void> check_landlock(const std::vector<std::string>& why_not);
   Result<void> find_state_folder(const MachineOptions& options);
+  void open_cgroups();
   Result<BaseFolderRef> base_folder(const std::filesystem::path& folder, bool map);
   void note(std::string name, bool ok, std::string detail, std::string advice = "");
 
@@ -122,6 +129,8 @@ class Machine {
   Cgroups cgroups_;
   std::optional<Janitor> janitor_;
   std::optional<SystemCallFilter> filter_;
+  std::optional<LandlockRules> landlock_;
+  SandboxUsers users_;
   core::UniqueFd init_program_;
   std::vector<Feature> features_;
   std::optional<std::vector<VolumeStack>> host_;

@@ -28,7 +28,8 @@ std::string escaped(const std::filesystem::path& path) {
 }  // namespace
 
 OverlayXattrs xattrs_of(Level level) {
-  return level == Level::l3 ? OverlayXattrs::trusted : OverlayXattrs::user;
+  // At L1 there are no overlays; those of "trusted." no sandbox can set, so nothing looks like a mark.
+  return level == Level::l2 ? OverlayXattrs::user : OverlayXattrs::trusted;
 }
 
 namespace {

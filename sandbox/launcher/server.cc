@@ -1,16 +1,19 @@
 #include "sandbox/launcher/server.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 
 #include "sandbox/changed_files.h"
 #include "sandbox/failure.h"
 #include "sandbox/image.h"
+#include "sandbox/inside_path.h"
 #include "sandbox/launcher/overlay.h"
 #include "sandbox/policy_wire.h"
 #include "sandbox/tree_hash.h"
@@ -25,19 +28,6 @@ Error gone(std::string what) {
           .fault = Fault::transient,
           .code = "sandbox_lost",
           .message = std::move(what)};
-}
-
-// What the files below `folder` take of the disk.
-std::uint64_t bytes_below(const fs::path& folder) {
-  std::uint64_t bytes = 0;
-  std::error_code ignored;
-  for (auto entry = fs::recursive_directory_iterator(folder, ignored);
-       !ignored && entry != fs::recursive_directory_iterator(); entry.increment(ignored)) {
-    struct stat status {};
-    if (lstat(entry->path().c_str(), &status) == 0)
-      bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
-  }
-  return bytes;
 }
 
 // The volume that holds `path`, and the path below its mount point.
@@ -147,6 +137,7 @@ Result<void> Server::create(const Message& message) {
   if (!reader.complete()) return bad_body(message.type);
   FORKPOINT_RETURN_IF_ERROR(check_policy(policy));
   if (!policy.workspace.empty()) FORKPOINT_RETURN_IF_ERROR(check_folder(policy.workspace, "workspace"));
+  if (machine_.level() == Level::l1) return create_in_folders(message.id, policy);
   const auto start_with = [this, policy,
                            request = message.id](const std::vector<fs::path>& unpacked) -> Result<void> {
     FORKPOINT_ASSIGN_OR_RETURN(std::vector<VolumeStack> volumes, machine_.volumes_of(policy, unpacked));
@@ -193,6 +184,7 @@ Result<void> Server::fork_snapshot(const Message& message) {
   FORKPOINT_ASSIGN_OR_RETURN(const SandboxState* snapshot, find_snapshot(reader.text()));
   SandboxState state = *snapshot;
   state.origin = state.volumes;
+  if (machine_.level() == Level::l1) return start_in_folders(message.id, state);
   return start_sandbox(message.id, std::move(state));
 }
 
@@ -203,6 +195,12 @@ Result<void> Server::take_snapshot(const Message& message) {
   const std::uint64_t disk_bytes = reader.u64();
   if (!reader.complete()) return bad_body(message.type);
   FORKPOINT_ASSIGN_OR_RETURN(Slot * slot, find_slot(id));
+  if (slot->sandbox->tree()) {
+    SandboxState state = slot->sandbox->state();
+    state.shell_state = std::move(shell_state);
+    state.disk_bytes = disk_bytes;
+    return copy_snapshot(message.id, id, std::move(state));
+  }
   auto frozen = slot->sandbox->freeze();
   if (!frozen) {
     if (frozen.error().code != "still_written") slots_.erase(id);
@@ -233,7 +231,7 @@ void Server::report_start(Slot& slot) {
   Writer body;
   const core::UniqueFd client_end = slot.sandbox->take_client_end();
   if (slot.answer == MessageType::created) {
-    body.text(slot.sandbox->id()).text(kWorkspacePath);
+    body.text(slot.sandbox->id()).text(slot.sandbox->workspace());
   } else {
     std::size_t layers = 0;
     for (const VolumeStack& stack : slot.sandbox->state().volumes)
@@ -265,6 +263,7 @@ Result<void> Server::start_worker(std::function<Answer()> work, std::function<vo
   const pid_t pid = fork();
   if (pid < 0) return core::system_error(errno, "no_worker", "a worker can't be started");
   if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // what it makes is nobody's once the launcher is gone
     const Answer result = work();
     (void)send_message(sockets.theirs.get(), result.type, 0, result.body);
     _exit(0);
@@ -296,12 +295,13 @@ void Server::measure_disk(const std::string& id) {
   const SandboxState& state = slot.sandbox->state();
   for (const auto& volume : slot.sandbox->folders()) folders.push_back(volume.now.front());
   for (const VolumeStack& stack : state.volumes) {
+    if (slot.sandbox->tree()) break;  // its own folder holds all
     for (const LayerRef& layer : stack.layers) folders.push_back(layer->path());
   }
-  const auto measure = [folders]() -> Answer {
+  const auto measure = [folders, first = state.disk_bytes_first]() -> Answer {
     std::uint64_t bytes = 0;
     for (const fs::path& folder : folders) bytes += bytes_below(folder);
-    return {MessageType::disk_usage, Writer().u64(bytes).take()};
+    return {MessageType::disk_usage, Writer().u64(bytes - std::min(bytes, first)).take()};
   };
   const auto started = start_worker(measure, [this, id](const Message& result) {
     const auto found = slots_.find(id);
@@ -346,7 +346,7 @@ Result<void> Server::find_changes(const Message& message) {
 Result<void> Server::hash_tree(const Message& message) {
   Reader reader(message.body);
   FORKPOINT_ASSIGN_OR_RETURN(const Slot* slot, find_slot(reader.text()));
-  const std::string root = reader.text();
+  const std::string root = seen_path(reader.text(), slot->sandbox->root());
   std::vector<std::string> leave_out(reader.count(sizeof(std::uint32_t)));
   for (std::string& pattern : leave_out) pattern = reader.text();
   const auto volumes = slot->sandbox->folders();

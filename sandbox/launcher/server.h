@@ -55,6 +55,12 @@ class Server {
   Result<void> find_changes(const Message& message);
   Result<void> hash_tree(const Message& message);
 
+  // At L1 (server_folders.cc).
+  Result<LayerRef> new_copy();
+  Result<void> create_in_folders(std::uint32_t request, const SandboxPolicy& policy);
+  Result<void> start_in_folders(std::uint32_t request, const SandboxState& state);
+  Result<void> copy_snapshot(std::uint32_t request, const std::string& id, SandboxState state);
+
   void hear_init(const std::string& id);
   void report_start(Slot& slot);
   void measure_disk(const std::string& id);

@@ -49,23 +49,27 @@ void spread_over_disk(const fs::path& folder) {
   (void)ioctl(fd.get(), FS_IOC_SETFLAGS, &flags);
 }
 
-// In a folder that everybody may write to, such as /var/tmp, somebody else may have been first.
-Result<void> make_private_base(const fs::path& base) {
+// In a folder that everybody may write to, such as /var/tmp, somebody else may have been first. A group that
+// another launcher of ours has let in stays.
+Result<void> make_private_base(const fs::path& base, std::int64_t group) {
   FORKPOINT_RETURN_IF_ERROR(core::make_folders(base));
   struct stat status {};
   if (lstat(base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) {
     errno = EPERM;
     return failed("'" + base.string() + "' is not a folder of ours");
   }
-  if ((status.st_mode & 0077) != 0 && chmod(base.c_str(), 0700) != 0)
+  if ((status.st_mode & 0067) != 0 && chmod(base.c_str(), 0700) != 0)
     return failed("'" + base.string() + "' can't be made private");
+  if (group >= 0 && (chown(base.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(group)) != 0 ||
+                     chmod(base.c_str(), 0710) != 0))
+    return failed("'" + base.string() + "' can't be opened to sandboxes");
   return {};
 }
 
 }  // namespace
 
-Result<StateFolder> StateFolder::create(const fs::path& base, std::int64_t owner) {
-  FORKPOINT_RETURN_IF_ERROR(make_private_base(base));
+Result<StateFolder> StateFolder::create(const fs::path& base, std::int64_t owner, std::int64_t group) {
+  FORKPOINT_RETURN_IF_ERROR(make_private_base(base, group));
   StateFolder folder;
   folder.id_ = random_id();
   folder.owner_ = owner;

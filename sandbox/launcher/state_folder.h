@@ -22,7 +22,9 @@ namespace forkpoint::sandbox {
 class StateFolder {
  public:
   // `owner`: the user and group id that everything in it belongs to; -1 for the caller's own.
-  static Result<StateFolder> create(const std::filesystem::path& base, std::int64_t owner);
+  // `group`: who else may pass through `base`, which is closed otherwise; -1: nobody.
+  static Result<StateFolder> create(const std::filesystem::path& base, std::int64_t owner,
+                                    std::int64_t group = -1);
 
   StateFolder(StateFolder&&) noexcept = default;
   StateFolder& operator=(StateFolder&&) noexcept = default;

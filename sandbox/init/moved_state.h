@@ -1,0 +1,21 @@
+// A shell's state in another place: what level L1 does, where each fork has folders at paths of its own.
+//
+// Pure functions on text, but for threads_of_user().
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sandbox/init/shell_state.h"
+
+namespace forkpoint::sandbox {
+
+// Puts the root `to` in the place of `from` where the state speaks of its own folders: the working folder,
+// the directory stack, and HOME, TMPDIR, PWD and OLDPWD. What else a user has made of a path is left as it
+// is. Roots hold no character that bash would quote.
+void move_shell_state(ShellState& state, std::string_view from, std::string_view to);
+
+// Of all the user's processes, which one limit counts together: RLIMIT_NPROC.
+std::uint64_t threads_of_user();
+
+}  // namespace forkpoint::sandbox
