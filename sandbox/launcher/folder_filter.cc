@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -63,7 +64,9 @@ void guard_processes(Rules& rules, const std::vector<pid_t>& guarded) {
   rules.refuse(SCMP_SYS(fcntl), EPERM, {is(1, F_SETOWN_EX)});
   rules.refuse(SCMP_SYS(ioctl), EPERM, {is(1, FIOSETOWN)});
   rules.refuse(SCMP_SYS(ioctl), EPERM, {is(1, SIOCSPGRP)});
-  // Limits of others: a time limit of none is a signal too.
+  // Limits and priorities of others: a time limit of none is a signal too.
+  rules.refuse(SCMP_SYS(setpriority), EPERM, {{1, SCMP_CMP_NE, 0, 0}});
+  rules.refuse(SCMP_SYS(setpriority), EPERM, {{0, SCMP_CMP_NE, PRIO_PROCESS, 0}});
   rules.refuse(SCMP_SYS(prlimit64), EPERM, {{0, SCMP_CMP_NE, 0, 0}});
 }
 
