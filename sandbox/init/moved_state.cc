@@ -48,7 +48,7 @@ std::uint64_t threads_of_user() {
     if (pid <= 0 || fstatat(dirfd(folder), entry->d_name, &status, 0) != 0 || status.st_uid != getuid())
       continue;
     const std::string text = read_proc_file(pid, "status");
-    constexpr std::string_view key = "\nThreads:\t";
+    const std::string_view key = "\nThreads:\t";
     const std::size_t at = text.find(key);
     if (at != std::string::npos) threads += std::strtoull(text.c_str() + at + key.size(), nullptr, 10);
   }

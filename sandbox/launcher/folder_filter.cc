@@ -82,8 +82,8 @@ void refuse_shared_memory(Rules& rules) {
 
 void refuse_sockets(Rules& rules, const FolderFilterOptions& options) {
   if (options.network == Network::none) {
-    for (const std::uint64_t family : {AF_INET, AF_INET6, AF_NETLINK})
-      rules.refuse(SCMP_SYS(socket), EAFNOSUPPORT, {is(0, family)});
+    for (const int family : {AF_INET, AF_INET6, AF_NETLINK})
+      rules.refuse(SCMP_SYS(socket), EAFNOSUPPORT, {is(0, static_cast<std::uint64_t>(family))});
   }
   if (!options.shared_user) return;
   // A session's bus, an agent for keys, a container engine: who may speak to them is no longer in a sandbox,
@@ -93,7 +93,7 @@ void refuse_sockets(Rules& rules, const FolderFilterOptions& options) {
   } else {
     rules.refuse(SCMP_SYS(socket), EACCES, {is(0, AF_UNIX)});
   }
-  constexpr std::uint64_t type = 0xf;  // without flags
+  const std::uint64_t type = 0xf;  // without flags
   for (const int call : {SCMP_SYS(socket), SCMP_SYS(socketpair)})
     rules.refuse(call, EACCES, {is(0, AF_UNIX), is(1, SOCK_DGRAM, type)});
 }
