@@ -55,8 +55,10 @@ Result<void> read_choice(std::string_view option, const std::string& text,
 }  // namespace
 
 void LevelOption::add_to(CLI::App& app) {
-  app.add_option("--level", level_,
-                 "Isolation level to use: L1, L2 or L3; default: the strongest there is, L2 at least");
+  app.add_option(
+      "--level", level_,
+      "Isolation level to use: L1 (weak: Landlock, forks are copies), L2 or L3; default: the strongest there "
+      "is, L2 at least");
 }
 
 Result<Level> LevelOption::level_min() const {

@@ -25,7 +25,8 @@ std::string seen_path(std::string_view path, std::string_view root) {
 
 std::optional<std::string> state_path(std::string_view path, std::string_view root) {
   if (root == "/" || !path.starts_with('/')) return std::string(path);
-  if (is_below(path, root)) return "/" + std::string(path.substr(root.size()));
+  if (path == root) return "/";
+  if (is_below(path, root)) return std::string(path.substr(root.size()));
   if (names_state(path)) return std::string(path);
   return std::nullopt;
 }

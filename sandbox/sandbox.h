@@ -72,7 +72,9 @@ class Sandbox {
 
   virtual std::string id() const = 0;
   virtual Level level() const = 0;
-  virtual std::string workspace() const = 0;  // its path as actions see it; /workspace except at L1
+  // Its path as actions see it; /workspace except at L1, where each sandbox has its own. There /workspace and
+  // /tmp are understood by all that follows, and other absolute paths of files are refused.
+  virtual std::string workspace() const = 0;
 
   // Runs a shell command in the sandbox's shell state, and keeps the state that it leaves.
   virtual Result<ExecResult> run(std::string_view command, const ExecOptions& options = {}) = 0;

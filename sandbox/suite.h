@@ -98,9 +98,12 @@ struct Suite {
   std::vector<Case> cases;
 };
 
-// What a case may require beside levels: that states can be forked, and that limits hold for all processes of
-// a sandbox together (without cgroups some hold for each process).
-inline constexpr std::string_view kSuiteFeatures[] = {"fork", "cgroup"};
+// What a case may require beside levels: that states can be forked, that limits hold for all processes of a
+// sandbox together (without cgroups some hold for each process), and what namespaces give: a file tree where
+// every path is its own, a table of processes, a network and shared memory likewise, and root's powers over
+// them.
+inline constexpr std::string_view kSuiteFeatures[] = {
+    "fork", "cgroup", "own_tree", "own_root", "own_processes", "own_network", "shared_memory"};
 
 inline constexpr char kMainSandbox[] = "main";
 

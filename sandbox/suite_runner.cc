@@ -22,6 +22,11 @@ bool contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+// What every backend gives that has namespaces.
+bool comes_with_namespaces(const std::string& feature) {
+  return feature.starts_with("own_") || feature == "shared_memory";
+}
+
 // What of the case's requirements is not there; empty if nothing.
 std::string lack_of(const Case& one, Level level, const SuiteOptions& options) {
   if (!one.requires_levels.empty() && !contains(one.requires_levels, level)) {
@@ -30,6 +35,10 @@ std::string lack_of(const Case& one, Level level, const SuiteOptions& options) {
     return fmt::format("needs level {}, this is {}", fmt::join(names, " or "), to_string(level));
   }
   for (const std::string& feature : one.requires_features) {
+    if (comes_with_namespaces(feature)) {
+      if (level < Level::l2) return fmt::format("needs {}, which level {} lacks", feature, to_string(level));
+      continue;
+    }
     if (feature != "fork" && !contains(options.features, feature)) {
       return fmt::format("needs {}, which this host lacks", feature);
     }

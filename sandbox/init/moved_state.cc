@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <string>
 
@@ -12,25 +13,28 @@
 namespace forkpoint::sandbox {
 namespace {
 
-// `text` from `at` on is the root `from`, or something below it.
-void move_path(std::string& text, std::size_t at, std::string_view from, std::string_view to) {
-  if (text.compare(at, from.size(), from) != 0) return;
-  const std::size_t end = at + from.size();
-  const bool whole = end == text.size() || text[end] == '/' || text[end] == '"' || text[end] == '\'';
-  if (whole) text.replace(at, from.size(), to);
+bool goes_on(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+}
+
+void move_paths(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
+    const std::size_t end = at + from.size();
+    const bool whole = end == text.size() || !goes_on(text[end]);
+    if (whole) text.replace(at, from.size(), to);
+    at += whole ? to.size() : from.size();
+  }
 }
 
 }  // namespace
 
 void move_shell_state(ShellState& state, std::string_view from, std::string_view to) {
   if (from == to || from == "/") return;
-  for (std::string& folder : state.folders) move_path(folder, 0, from, to);
-  for (auto& [name, declaration] : state.variables) {
-    const bool ours = name == "HOME" || name == "TMPDIR" || name == "PWD" || name == "OLDPWD";
-    const std::size_t equals = declaration.find('=');
-    // A quote stands before the value.
-    if (ours && equals != std::string::npos && equals + 2 < declaration.size())
-      move_path(declaration, equals + 2, from, to);
+  for (auto& [name, declaration] : state.variables) move_paths(declaration, from, to);
+  move_paths(state.functions, from, to);
+  move_paths(state.aliases, from, to);
+  for (auto* texts : {&state.folders, &state.traps}) {
+    for (std::string& text : *texts) move_paths(text, from, to);
   }
 }
 
@@ -44,7 +48,7 @@ std::uint64_t threads_of_user() {
     if (pid <= 0 || fstatat(dirfd(folder), entry->d_name, &status, 0) != 0 || status.st_uid != getuid())
       continue;
     const std::string text = read_proc_file(pid, "status");
-    constexpr std::string_view key = "\nThreads:\t";
+    const std::string_view key = "\nThreads:\t";
     const std::size_t at = text.find(key);
     if (at != std::string::npos) threads += std::strtoull(text.c_str() + at + key.size(), nullptr, 10);
   }

@@ -10,9 +10,9 @@
 
 namespace forkpoint::sandbox {
 
-// Puts the root `to` in the place of `from` where the state speaks of its own folders: the working folder,
-// the directory stack, and HOME, TMPDIR, PWD and OLDPWD. What else a user has made of a path is left as it
-// is. Roots hold no character that bash would quote.
+// Puts the root `to` in the place of `from` wherever the state speaks of it: the working folder, the
+// directory stack, HOME and TMPDIR, and what the user has made of them: a PATH, a function, a trap. A root's
+// name is as good as random, so nothing else can be meant; it holds no character that bash would quote.
 void move_shell_state(ShellState& state, std::string_view from, std::string_view to);
 
 // Of all the user's processes, which one limit counts together: RLIMIT_NPROC.

@@ -195,7 +195,8 @@ Result<void> arrange_descriptors(const ChildSetup& setup) {
   const auto all = [&setup, &control]() -> Result<void> {
     setsid();
     if (setup.level >= Level::l2) FORKPOINT_RETURN_IF_ERROR(enter_namespaces(setup));
-    if (setup.user >= 0 && !become_user(setup.user, setup.group)) return failed("it can't become its user");
+    if (setup.level < Level::l2 && !become_user(setup.user, setup.group))
+      return failed("it can't become its user");
     // After the last change of user id, which would clear it.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return failed("it can't be tied to its launcher");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("no_new_privs can't be set");

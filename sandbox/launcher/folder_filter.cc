@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -63,7 +64,9 @@ void guard_processes(Rules& rules, const std::vector<pid_t>& guarded) {
   rules.refuse(SCMP_SYS(fcntl), EPERM, {is(1, F_SETOWN_EX)});
   rules.refuse(SCMP_SYS(ioctl), EPERM, {is(1, FIOSETOWN)});
   rules.refuse(SCMP_SYS(ioctl), EPERM, {is(1, SIOCSPGRP)});
-  // Limits of others: a time limit of none is a signal too.
+  // Limits and priorities of others: a time limit of none is a signal too.
+  rules.refuse(SCMP_SYS(setpriority), EPERM, {{1, SCMP_CMP_NE, 0, 0}});
+  rules.refuse(SCMP_SYS(setpriority), EPERM, {{0, SCMP_CMP_NE, PRIO_PROCESS, 0}});
   rules.refuse(SCMP_SYS(prlimit64), EPERM, {{0, SCMP_CMP_NE, 0, 0}});
 }
 
@@ -79,8 +82,8 @@ void refuse_shared_memory(Rules& rules) {
 
 void refuse_sockets(Rules& rules, const FolderFilterOptions& options) {
   if (options.network == Network::none) {
-    for (const std::uint64_t family : {AF_INET, AF_INET6, AF_NETLINK})
-      rules.refuse(SCMP_SYS(socket), EAFNOSUPPORT, {is(0, family)});
+    for (const int family : {AF_INET, AF_INET6, AF_NETLINK})
+      rules.refuse(SCMP_SYS(socket), EAFNOSUPPORT, {is(0, static_cast<std::uint64_t>(family))});
   }
   if (!options.shared_user) return;
   // A session's bus, an agent for keys, a container engine: who may speak to them is no longer in a sandbox,
@@ -90,7 +93,7 @@ void refuse_sockets(Rules& rules, const FolderFilterOptions& options) {
   } else {
     rules.refuse(SCMP_SYS(socket), EACCES, {is(0, AF_UNIX)});
   }
-  constexpr std::uint64_t type = 0xf;  // without flags
+  const std::uint64_t type = 0xf;  // without flags
   for (const int call : {SCMP_SYS(socket), SCMP_SYS(socketpair)})
     rules.refuse(call, EACCES, {is(0, AF_UNIX), is(1, SOCK_DGRAM, type)});
 }

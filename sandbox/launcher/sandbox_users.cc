@@ -1,6 +1,8 @@
 #include "sandbox/launcher/sandbox_users.h"
 
 #include <grp.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,9 +53,18 @@ std::int64_t SandboxUsers::user_of(std::uint64_t n) const {
 }
 
 bool become_user(std::int64_t user, std::int64_t group) {
-  const auto uid = static_cast<uid_t>(user);
-  const auto gid = static_cast<gid_t>(group);
-  return setgroups(1, &gid) == 0 && setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0;
+  for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; ++capability)
+    prctl(PR_CAPBSET_DROP, capability);  // refused where we have none to drop
+  if (user >= 0) {
+    const auto uid = static_cast<uid_t>(user);
+    const auto gid = static_cast<gid_t>(group);
+    if (setgroups(1, &gid) != 0 || setresgid(uid, uid, uid) != 0 || setresuid(uid, uid, uid) != 0)
+      return false;
+  }
+  const cap_t none = cap_init();
+  const bool dropped = cap_set_proc(none) == 0;
+  cap_free(none);
+  return dropped;
 }
 
 }  // namespace forkpoint::sandbox

@@ -27,7 +27,8 @@ class SandboxUsers {
   std::uint32_t count_ = 0;
 };
 
-// Makes the calling process one of `user`, with no right of any other. False: errno says why.
+// Makes the calling process one of `user`, or leaves it its own where that is -1, and takes every capability
+// away, for good. False: errno says why.
 bool become_user(std::int64_t user, std::int64_t group);
 
 }  // namespace forkpoint::sandbox

@@ -6,8 +6,6 @@
 namespace forkpoint::sandbox {
 namespace {
 
-namespace fs = std::filesystem;
-
 // The one volume of a state at L1: a copy that never changes any more.
 std::vector<VolumeStack> volumes_in(LayerRef copy) {
   std::vector<VolumeStack> volumes;

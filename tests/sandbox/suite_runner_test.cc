@@ -406,6 +406,23 @@ TEST_F(SuiteRunner, SkipsWhatTheHostLacks) {
             CaseStatus::passed);
 }
 
+TEST_F(SuiteRunner, SkipsWhatNamespacesGive_WhenTheLevelHasNone) {
+  const std::string cases =
+      "[[case]]\nname = 'a'\nrequires = ['own_tree']\n[[case.step]]\nrun = 'true'\n"
+      "[[case]]\nname = 'b'\nrequires = ['shared_memory']\n[[case.step]]\nrun = 'true'\n"
+      "[[case]]\nname = 'c'\n[[case.step]]\nrun = 'true'\n";
+  EXPECT_EQ(report_of(cases).count(CaseStatus::passed), 3u);
+
+  FakeBackend level1(Level::l1);
+  level1.on("true", prints(""));
+  const Result<Suite> suite = parse_suite(cases, "s.toml");
+  ASSERT_TRUE(suite) << suite.error().to_line();
+  const SuiteReport report = run_suite(*suite, level1);
+  EXPECT_EQ(report.cases[0].reason, "needs own_tree, which level L1 lacks");
+  EXPECT_EQ(report.cases[1].reason, "needs shared_memory, which level L1 lacks");
+  EXPECT_EQ(report.cases[2].status, CaseStatus::passed);
+}
+
 TEST_F(SuiteRunner, SkipsWhatTheImageLacks) {
   backend_.on("/bin/sh -c command -v \"$1\" >/dev/null sh git", prints(""));
   expect_pass("programs = ['git']\n[[case.step]]\nrun = 'true'");
