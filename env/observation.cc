@@ -39,9 +39,10 @@ std::size_t cut_at_end(std::string_view bytes) {
     const std::string_view end = bytes.substr(bytes.size() - count);
     if (continues_code_point(end.front())) continue;
     const auto lead = static_cast<unsigned char>(end.front());
-    const std::size_t whole = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    const bool is_lead = lead >= 0xc2 && lead <= 0xf4;
+    const std::size_t whole = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
     // U+FFFD once: these bytes are the beginning of one code point, and not several wrong ones.
-    const bool is_beginning = core::to_utf8(end) == "\xef\xbf\xbd";
+    const bool is_beginning = is_lead && core::to_utf8(end) == "\xef\xbf\xbd";
     return whole > count && is_beginning ? count : 0;
   }
   return 0;

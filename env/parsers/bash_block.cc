@@ -79,6 +79,7 @@ class BlockReader {
   std::optional<Block> read_action(const Fence& opening, std::size_t fence_begin, std::size_t begin) {
     ShellText shell;
     InnerFences inner;
+    const std::string opening_ticks(opening.ticks, '`');
     for (std::size_t at = begin;;) {
       const std::optional<Line> line = line_at(text_, at);
       if (!line) return refuse_unclosed(shell.open());
@@ -92,6 +93,8 @@ class BlockReader {
                      .end = line->next};
       }
       if (in_document && fence && !inner.add(*fence)) return refuse_ambiguous();
+      // A line that begins like the end of the block and is not.
+      if (!in_document && line->of(text_).starts_with(opening_ticks)) return refuse_ambiguous();
       shell.add_line(line->of(text_));
       if (!shell.in_here_document()) inner.end_document();
     }

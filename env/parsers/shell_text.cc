@@ -121,7 +121,8 @@ std::size_t ShellText::step_command(std::string_view line, std::size_t at) {
 
 // Quotes, escapes and expansions, which begin alike wherever they may begin; else one character.
 std::size_t ShellText::step_expansion(std::string_view line, std::size_t at) {
-  const bool quoted = levels_.back().kind == Kind::double_quote || levels_.back().inside_double_quote;
+  // Inside "${...}" bash takes ' for a quote again, unless it is told to follow POSIX.
+  const bool quoted = levels_.back().kind == Kind::double_quote;
   const char next = char_at(line, at + 1);
   switch (line[at]) {
     case '\\': line_continues_ = at + 1 == line.size(); return std::min(at + 2, line.size());
@@ -262,14 +263,12 @@ void ShellText::separate(bool command_follows) {
 }
 
 void ShellText::push(Kind kind, int depth) {
-  const Level& above = levels_.back();
-  const bool quoted = above.kind == Kind::double_quote || above.inside_double_quote;
   if (kind == Kind::substitution || kind == Kind::group) {
     word_.clear();
     word_begins_ = true;
     command_begins_ = true;
   }
-  levels_.push_back({.kind = kind, .inside_double_quote = kind == Kind::parameter && quoted, .depth = depth});
+  levels_.push_back({.kind = kind, .depth = depth});
 }
 
 void ShellText::pop() {

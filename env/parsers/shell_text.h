@@ -49,9 +49,8 @@ class ShellText {
   };
   struct Level {
     Kind kind = Kind::command;
-    bool inside_double_quote = false;  // ${...} there takes ' literally
-    int depth = 0;                     // brackets open in arithmetic
-    int cases = 0;                     // `case`s without their `esac`: a pattern's ) closes nothing
+    int depth = 0;  // brackets open in arithmetic
+    int cases = 0;  // `case`s without their `esac`: a pattern's ) closes nothing
   };
   struct HereDocument {
     std::string delimiter;
