@@ -54,9 +54,11 @@ class ActionsParse final : public Verb {
  private:
   Result<AssistantMessage> read(const env::ActionParser& parser) const {
     std::string text = read_message(input_, env::kMessageBytesMax);
-    if (parser.name() != "openai_tools") return AssistantMessage{.text = std::move(text)};
-    FORKPOINT_ASSIGN_OR_RETURN(const Json json, core::parse_json(text, "stdin"));
-    return env::read_openai_message(json);
+    if (parser.name() == "openai_tools") {
+      FORKPOINT_ASSIGN_OR_RETURN(const Json json, core::parse_json(text, "stdin"));
+      return env::read_openai_message(json);
+    }
+    return AssistantMessage{.text = std::move(text)};
   }
 
   std::istream& input_;
