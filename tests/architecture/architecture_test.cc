@@ -31,6 +31,8 @@ TEST(Architecture, ReadsTheProject) {
                        [&](const SourceFile& file) { return file.path == path; });
   };
   EXPECT_TRUE(has("core/rng.h"));
+  EXPECT_TRUE(has("env/action_parser.h"));
+  EXPECT_TRUE(has("env/parsers/hermes.cc"));
   EXPECT_TRUE(has("cli/main.cc"));
   EXPECT_TRUE(has("tests/architecture/architecture_test.cc"));
 }
@@ -61,9 +63,11 @@ TEST(ArchitectureRules, RefuseAnArrowUpTheChain) {
   EXPECT_THAT(
       forbidden_arrows({source("core/a.cc", "#include \"sandbox/policy.h\"\n"),
                         source("env/b.cc", "#include \"core/result.h\"\n#include \"replay/store.h\"\n"),
+                        source("env/parsers/b.cc", "#include \"env/action.h\"\n#include \"agents/loop.h\"\n"),
                         source("learn_api/c.h", "#include \"core/result.h\"\n"),
                         source("cli/d.cc", "#include \"trainer/loop.h\"\n#include <vector>\n")}),
       ElementsAre("core/a.cc: may not include sandbox/policy.h", "env/b.cc: may not include replay/store.h",
+                  "env/parsers/b.cc: may not include agents/loop.h",
                   "learn_api/c.h: may not include core/result.h"));
 }
 
