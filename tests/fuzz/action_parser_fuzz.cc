@@ -8,8 +8,8 @@
 #include "env/action_formats.h"
 #include "tests/fuzz/action_parser_check.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
-                                      std::size_t size) {  // NOLINT: libFuzzer's name
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto parser = forkpoint::env::make_action_parser(FORKPOINT_FUZZ_FORMAT).value();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto broken = forkpoint::tests::broken_promise(*parser, text)) {

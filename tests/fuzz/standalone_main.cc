@@ -17,8 +17,8 @@
 #include "core/rng.h"
 #include "tests/fuzz/message_soup.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
-                                      std::size_t size);  // NOLINT: libFuzzer's name
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace {
 
