@@ -133,7 +133,9 @@ TEST_P(LocalBackendTest, ForksOutliveTheirBackendsHandle) {
 
 TEST_P(LocalBackendTest, RefusesASnapshot_WhileSomethingLives) {
   const auto sandbox = create();
-  must(sandbox->run("sleep 300 & echo $! > pid"));
+  // Until it is what it is to become: a process in the middle of exec has no command line.
+  must(sandbox->run(R"(sleep 300 & echo $! > pid
+until tr '\0' ' ' < /proc/$!/cmdline | grep -qx 'sleep 300 '; do :; done)"));
   const auto refused = sandbox->snapshot();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, "not_quiet");
