@@ -95,7 +95,6 @@ struct ActionRunner::Running {
   std::optional<LimitKind> limit;
   bool oom_killed = false;
   bool unsupervised = false;
-  bool dumps_early = false;  // into the pipe, and does not end at once
   double disk_asked_ms = 0;
   double disk_answer_ms = 0;             // how long the launcher took to measure
   std::uint64_t written_at_measure = 0;  // what disk_usage_bytes_ holds already
@@ -347,7 +346,6 @@ void ActionRunner::read_output(Running& running) {
 void ActionRunner::read_shell_dump(Running& running) {
   drain(dump_pipe_, [&running](std::string_view bytes) {
     if (running.dump.size() < kDumpBytesMax) running.dump += bytes;
-    running.dumps_early = true;
     return true;
   });
 }
@@ -509,7 +507,7 @@ void ActionRunner::wait_for_ending(Running& running) {
     add(fds, running.error_pipe.get(), POLLIN);
     // Bash dumps line by line: woken by each, we would take the time that it needs. What fits the pipe waits
     // there for its end or the next check.
-    const bool watches_dump = running.dumps_early || running.tree == shell_tree_.get();
+    const bool watches_dump = !running.dump.empty() || running.tree == shell_tree_.get();
     add(fds, watches_dump ? dump_pipe_.get() : -1, POLLIN);
     add(fds, running.tree->ending_fd(), POLLIN);
     if (fds_.contains(kFdOomEvent)) add(fds, fds_[kFdOomEvent].front().get(), POLLIN);

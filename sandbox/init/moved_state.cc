@@ -1,14 +1,7 @@
 #include "sandbox/init/moved_state.h"
 
-#include <dirent.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cctype>
-#include <cstdlib>
 #include <string>
-
-#include "sandbox/init/process_tree.h"
 
 namespace forkpoint::sandbox {
 namespace {
@@ -36,24 +29,6 @@ void move_shell_state(ShellState& state, std::string_view from, std::string_view
   for (auto* texts : {&state.folders, &state.traps}) {
     for (std::string& text : *texts) move_paths(text, from, to);
   }
-}
-
-std::uint64_t threads_of_user() {
-  std::uint64_t threads = 0;
-  DIR* folder = opendir("/proc");
-  if (folder == nullptr) return 0;
-  while (const dirent* entry = readdir(folder)) {
-    const pid_t pid = std::atoi(entry->d_name);
-    struct stat status {};
-    if (pid <= 0 || fstatat(dirfd(folder), entry->d_name, &status, 0) != 0 || status.st_uid != getuid())
-      continue;
-    const std::string text = read_proc_file(pid, "status");
-    const std::string_view key = "\nThreads:\t";
-    const std::size_t at = text.find(key);
-    if (at != std::string::npos) threads += std::strtoull(text.c_str() + at + key.size(), nullptr, 10);
-  }
-  closedir(folder);
-  return threads;
 }
 
 }  // namespace forkpoint::sandbox

@@ -1,9 +1,8 @@
 // A shell's state in another place: what level L1 does, where each fork has folders at paths of its own.
 //
-// Pure functions on text, but for threads_of_user().
+// Pure function on text.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include "sandbox/init/shell_state.h"
@@ -14,8 +13,5 @@ namespace forkpoint::sandbox {
 // directory stack, HOME and TMPDIR, and what the user has made of them: a PATH, a function, a trap. A root's
 // name is as good as random, so nothing else can be meant; it holds no character that bash would quote.
 void move_shell_state(ShellState& state, std::string_view from, std::string_view to);
-
-// Of all the user's processes, which one limit counts together: RLIMIT_NPROC.
-std::uint64_t threads_of_user();
 
 }  // namespace forkpoint::sandbox

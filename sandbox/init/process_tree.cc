@@ -149,22 +149,13 @@ class ReaperTree final : public ProcessTree {
   }
 
   void kill_all() override {
-    // Stop before kill: what is stopped can't fork while we look for the rest.
     // A table of processes is not read at one moment: whoever changes parents meanwhile is missed by one
     // look.
     constexpr int rounds_max = 400;
     constexpr int quiet_rounds_wanted = 3;
     int quiet_rounds = 0;
     for (int round = 0; round < rounds_max && quiet_rounds < quiet_rounds_wanted; ++round) {
-      std::set<pid_t> seen;
-      for (bool grew = true; grew;) {
-        grew = false;
-        for (const pid_t pid : members()) {
-          if (!seen.insert(pid).second) continue;
-          grew = true;
-          kill(pid, SIGSTOP);
-        }
-      }
+      const std::set<pid_t> seen = stop_all([this] { return members(); });
       quiet_rounds = seen.empty() ? quiet_rounds + 1 : 0;
       for (const pid_t pid : seen) kill(pid, SIGKILL);
       if (!seen.empty()) pause_ms(1);
@@ -207,8 +198,7 @@ class ReaperTree final : public ProcessTree {
         found.push_back(process);
       }
     }
-    std::erase_if(found,
-                  [](const ProcessInfo& process) { return process.state == 'Z' || process.state == 'X'; });
+    std::erase_if(found, [](const ProcessInfo& process) { return process.is_dead(); });
     return found;
   }
 
@@ -242,7 +232,7 @@ class ReaperTree final : public ProcessTree {
     }
     report.pid = *pid;
     (void)!write(reports, &report, sizeof report);
-    close_all_but(reports);
+    close_all_but(reports);  // we may outlive the action
     for (;;) {
       Ending ending;
       const pid_t ended = wait4(-1, &ending.status, 0, &ending.usage);
@@ -252,12 +242,6 @@ class ReaperTree final : public ProcessTree {
       report.ending = ending;
       (void)!write(reports, &report, sizeof report);
     }
-  }
-
-  // The supervisor may outlive the action: it must hold none of init's sockets and pipes.
-  static void close_all_but(int keep) {
-    if (keep > 0) syscall(SYS_close_range, 0U, static_cast<unsigned>(keep) - 1, 0U);
-    syscall(SYS_close_range, static_cast<unsigned>(keep) + 1, ~0U, 0U);
   }
 
   core::UniqueFd reports_;
@@ -297,6 +281,42 @@ bool is_living(pid_t pid) {
   const std::string stat = read_proc_file(pid, "stat");
   const std::size_t name_end = stat.rfind(')');  // the name may hold anything, parentheses too
   return name_end != std::string::npos && stat[name_end + 2] != 'Z' && stat[name_end + 2] != 'X';
+}
+
+std::set<pid_t> stop_all(const std::function<std::vector<pid_t>()>& members) {
+  std::set<pid_t> seen;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (const pid_t pid : members()) {
+      if (!seen.insert(pid).second) continue;
+      grew = true;
+      kill(pid, SIGSTOP);
+    }
+  }
+  return seen;
+}
+
+std::uint64_t threads_of_user() {
+  std::uint64_t threads = 0;
+  DIR* folder = opendir("/proc");
+  if (folder == nullptr) return 0;
+  while (const dirent* entry = readdir(folder)) {
+    const pid_t pid = std::atoi(entry->d_name);
+    struct stat status {};
+    if (pid <= 0 || fstatat(dirfd(folder), entry->d_name, &status, 0) != 0 || status.st_uid != getuid())
+      continue;
+    const std::string text = read_proc_file(pid, "status");
+    const std::string_view key = "\nThreads:\t";
+    const std::size_t at = text.find(key);
+    if (at != std::string::npos) threads += std::strtoull(text.c_str() + at + key.size(), nullptr, 10);
+  }
+  closedir(folder);
+  return threads;
+}
+
+void close_all_but(int keep) {
+  if (keep > 0) syscall(SYS_close_range, 0U, static_cast<unsigned>(keep) - 1, 0U);
+  syscall(SYS_close_range, static_cast<unsigned>(keep) + 1, ~0U, 0U);
 }
 
 std::vector<ProcessInfo> list_processes() {

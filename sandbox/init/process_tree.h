@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -65,6 +66,9 @@ struct ProcessInfo {
   char state = '?';
   double cpu_ms = 0;
   std::uint64_t memory_bytes = 0;
+
+  // A zombie, or on its way to be one.
+  bool is_dead() const { return state == 'Z' || state == 'X'; }
 };
 std::vector<ProcessInfo> list_processes();
 // `root` is not among them.
@@ -74,6 +78,16 @@ std::string command_of(pid_t pid);
 
 // Neither gone nor a zombie.
 bool is_living(pid_t pid);
+
+// Stops all that `members` tells of, until it tells of nobody new: what is stopped can't fork while we look
+// for the rest. Returns whom it has stopped.
+std::set<pid_t> stop_all(const std::function<std::vector<pid_t>()>& members);
+
+// Threads of all the user's processes, which one limit counts together: RLIMIT_NPROC.
+std::uint64_t threads_of_user();
+
+// In a process that is to hold none of its maker's descriptors but one.
+void close_all_but(int keep);
 
 // A whole small file of a cgroup, or "/proc/PID/name"; empty where it can't be read.
 std::string read_small_file(int folder, const char* path);

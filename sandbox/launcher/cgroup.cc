@@ -198,9 +198,6 @@ std::string Cgroups::found() const {
 Result<SandboxCgroup> Cgroups::create(const std::string& name, const Limits& limits,
                                       std::int64_t owner) const {
   SandboxCgroup cgroup;
-  const auto give = [&cgroup](const char* fd_name, core::UniqueFd fd) {
-    cgroup.give(fd_name, std::move(fd));
-  };
   if (!v2_.empty()) {
     const std::string memory = std::to_string(limits.memory_bytes_max);
     const std::string pids = std::to_string(limits.pids_max);
@@ -217,11 +214,11 @@ Result<SandboxCgroup> Cgroups::create(const std::string& name, const Limits& lim
     if (v2_memory_) {
       if (!write_kernel_file(work / "memory.max", memory)) return failed(work, "takes no memory limit");
       write_kernel_file(work / "memory.swap.max", "0");
-      give(kFdMemoryEvents, open_for(work / "memory.events", O_RDONLY));
+      cgroup.give(kFdMemoryEvents, open_for(work / "memory.events", O_RDONLY));
     }
     if (v2_pids_) {
       if (!write_kernel_file(work / "pids.max", pids)) return failed(work, "takes no process limit");
-      give(kFdPidsEvents, open_for(work / "pids.events", O_RDONLY));
+      cgroup.give(kFdPidsEvents, open_for(work / "pids.events", O_RDONLY));
     }
     if (v2_cpu_) write_kernel_file(work / "cpu.max", cpu_quota_us(limits.cpus_max) + " 100000");
     for (const fs::path& path : {top / "cgroup.procs", work, work / "cgroup.procs"}) {
@@ -229,7 +226,7 @@ Result<SandboxCgroup> Cgroups::create(const std::string& name, const Limits& lim
         return failed(path, "can't be handed over");
     }
     cgroup.init_folder_ = open_for(top / "init", O_RDONLY | O_DIRECTORY);
-    give(kFdCgroupWork, open_for(work, O_PATH | O_DIRECTORY));
+    cgroup.give(kFdCgroupWork, open_for(work, O_PATH | O_DIRECTORY));
   }
   return cgroup;
 }
@@ -237,15 +234,12 @@ Result<SandboxCgroup> Cgroups::create(const std::string& name, const Limits& lim
 Result<void> Cgroups::complete(SandboxCgroup& cgroup, const std::string& name, const Limits& limits) const {
   const std::string memory = std::to_string(limits.memory_bytes_max);
   const std::string pids = std::to_string(limits.pids_max);
-  const auto give = [&cgroup](const char* fd_name, core::UniqueFd fd) {
-    cgroup.give(fd_name, std::move(fd));
-  };
   for (const auto& [controller, base] : v1_) {
     const fs::path path = base / name;
     if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return failed(path, "can't be made");
     if (std::find(cgroup.v1_.begin(), cgroup.v1_.end(), path) == cgroup.v1_.end()) {
       cgroup.v1_.push_back(path);
-      give(kFdCgroupProcs, open_for(path / "cgroup.procs", O_WRONLY));
+      cgroup.give(kFdCgroupProcs, open_for(path / "cgroup.procs", O_WRONLY));
     }
     if (controller == "memory") {
       if (!write_kernel_file(path / "memory.limit_in_bytes", memory))
@@ -257,11 +251,11 @@ Result<void> Cgroups::complete(SandboxCgroup& cgroup, const std::string& name, c
                              std::to_string(event.get()) + " " + std::to_string(control.get()))) {
         return failed(path, "can't tell of memory running out");
       }
-      give(kFdOomEvent, std::move(event));
-      give(kFdMemoryPeak, open_for(path / "memory.max_usage_in_bytes", O_RDWR));
+      cgroup.give(kFdOomEvent, std::move(event));
+      cgroup.give(kFdMemoryPeak, open_for(path / "memory.max_usage_in_bytes", O_RDWR));
     } else if (controller == "pids") {
       if (!write_kernel_file(path / "pids.max", pids)) return failed(path, "takes no process limit");
-      give(kFdPidsEvents, open_for(path / "pids.events", O_RDONLY));
+      cgroup.give(kFdPidsEvents, open_for(path / "pids.events", O_RDONLY));
     } else {
       write_kernel_file(path / "cpu.cfs_period_us", "100000");
       write_kernel_file(path / "cpu.cfs_quota_us", cpu_quota_us(limits.cpus_max));

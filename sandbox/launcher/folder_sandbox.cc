@@ -1,10 +1,6 @@
 // LiveSandbox at level L1: no namespaces, no mounts; a keeper, a ruleset and filters.
 #include <fcntl.h>
-#include <linux/sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#include <csignal>
 
 #include "sandbox/failure.h"
 #include "sandbox/launcher/child.h"
@@ -60,16 +56,9 @@ Result<void> LiveSandbox::start_init_in_folders() {
     FORKPOINT_RETURN_IF_ERROR(enter_ruleset(ruleset.get()));
     return enter_folder_filter(filter);
   };
-  int process = -1;
-  clone_args arguments{};
-  arguments.flags = CLONE_PIDFD;
-  arguments.pidfd = reinterpret_cast<std::uint64_t>(&process);
-  arguments.exit_signal = SIGCHLD;
-  const long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
+  const pid_t pid = start_process(0);
   if (pid < 0) return failed("no process can be made");
   if (pid == 0) keep(lifeline_reader.get(), [&setup] { become_init(setup); });
-  pid_ = static_cast<pid_t>(pid);
-  process_.reset(process);
   control_ = std::move(control.ours);
   client_end_ = std::move(client.ours);
   return {};

@@ -42,8 +42,7 @@ Result<void> mask_folder(const fs::path& source, const fs::path& mask, OverlayXa
     if (lstat(entry.path().c_str(), &status) != 0 || S_ISLNK(status.st_mode)) continue;
     const fs::path target = mask / entry.path().filename();
     const bool folder = S_ISDIR(status.st_mode);
-    const mode_t open_to_all = folder ? S_IROTH | S_IXOTH : S_IROTH;
-    if ((status.st_mode & open_to_all) == open_to_all) {
+    if (is_public(status)) {
       if (!folder) continue;
       // Made for what may be in it, and taken away again if nothing is: it must look like the one below.
       FORKPOINT_RETURN_IF_ERROR(make_folder(target, status.st_mode & 07777, owner));
@@ -72,6 +71,11 @@ Result<void> write_etc(const fs::path& mask, std::int64_t owner) {
 }
 
 }  // namespace
+
+bool is_public(const struct stat& status) {
+  const mode_t needed = S_ISDIR(status.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
+  return (status.st_mode & needed) == needed;
+}
 
 Result<fs::path> make_skeleton(const fs::path& folder, bool with_host_links, std::int64_t owner) {
   struct Wanted {

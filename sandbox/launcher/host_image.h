@@ -5,6 +5,8 @@
 // is empty inside. Nothing of /home, /root, /var, /run, /srv, /mnt is there at all. Single-threaded.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -21,6 +23,9 @@ struct ImageVolume {
   std::vector<std::filesystem::path> own_layers;   // made by us, owned by the sandbox's ids
   std::vector<std::filesystem::path> host_layers;  // below those; owned by the machine's ids
 };
+
+// Whether everybody on the machine may read it; a folder: list and enter it. What is not so is a secret.
+bool is_public(const struct stat& status);
 
 // Makes skeleton and masks below `folder`, owned by `owner` (-1: the caller).
 Result<std::vector<ImageVolume>> make_host_image(const std::filesystem::path& folder, OverlayXattrs xattrs,

@@ -3,15 +3,14 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <set>
+#include <vector>
 
 #include "core/unique_fd.h"
 #include "sandbox/init/process_tree.h"
@@ -25,11 +24,6 @@ sigset_t watched_signals() {
   sigaddset(&signals, SIGCHLD);
   sigaddset(&signals, SIGTERM);
   return signals;
-}
-
-void close_all_but(int keep) {
-  if (keep > 0) syscall(SYS_close_range, 0U, static_cast<unsigned>(keep) - 1, 0U);
-  syscall(SYS_close_range, static_cast<unsigned>(keep) + 1, ~0U, 0U);
 }
 
 // Collects the dead; whether `init` was one of them.
@@ -56,27 +50,19 @@ void wait_for_end(int lifeline, pid_t init) {
 }
 
 // All that live below us. A zombie whose parent lives is that parent's business, and dies with it.
-std::set<pid_t> living() {
-  std::set<pid_t> pids;
+std::vector<pid_t> living() {
+  std::vector<pid_t> pids;
   for (const ProcessInfo& process : descendants(list_processes(), {getpid()})) {
-    if (process.state != 'Z' && process.state != 'X') pids.insert(process.pid);
+    if (!process.is_dead()) pids.push_back(process.pid);
   }
   return pids;
 }
 
-// Stopped first: what is stopped can't fork while we look for the rest. A table of processes is not read at
-// one moment, so it is looked at until nothing is left to see, and nothing left to wait for.
+// A table of processes is not read at one moment, so it is looked at until nothing is left to see, and
+// nothing left to wait for.
 void end_all() {
   for (;;) {
-    std::set<pid_t> seen;
-    for (bool grew = true; grew;) {
-      grew = false;
-      for (const pid_t pid : living()) {
-        if (!seen.insert(pid).second) continue;
-        grew = true;
-        kill(pid, SIGSTOP);
-      }
-    }
+    const std::set<pid_t> seen = stop_all(living);
     for (const pid_t pid : seen) kill(pid, SIGKILL);
     reap(-1);
     if (seen.empty() && waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) return;

@@ -13,6 +13,7 @@
 
 #include "sandbox/failure.h"
 #include "sandbox/inside_path.h"
+#include "sandbox/launcher/host_image.h"
 
 namespace forkpoint::sandbox {
 namespace {
@@ -72,18 +73,17 @@ bool add_rule(int ruleset, int place, std::uint64_t access) {
   return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
 }
 
-// By the rule that masks /etc above L1 too: a secret is what other users of the machine can't read.
-bool is_public(const fs::path& path) {
+// By the rule that masks /etc above L1 too.
+bool is_public_at(const fs::path& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) return false;
-  if (S_ISLNK(status.st_mode)) return true;  // says where it leads; what is there has rules of its own
-  const mode_t needed = S_ISDIR(status.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
-  return (status.st_mode & needed) == needed;
+  // A link says where it leads; what is there has rules of its own.
+  return S_ISLNK(status.st_mode) || is_public(status);
 }
 
 bool is_public_throughout(const fs::path& path) {
   std::error_code ignored;
-  if (!is_public(path)) return false;
+  if (!is_public_at(path)) return false;
   if (fs::is_symlink(path, ignored) || !fs::is_directory(path, ignored)) return true;
   const fs::directory_iterator entries(path, ignored);
   return std::all_of(begin(entries), end(entries),
@@ -125,7 +125,7 @@ void LandlockRules::allow_public_files(const std::string& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string path = entry.path().string();
-    if (entry.is_symlink(ignored) || !is_public(path)) continue;
+    if (entry.is_symlink(ignored) || !is_public_at(path)) continue;
     if (is_public_throughout(path)) {
       allow(path, kRun);
     } else if (entry.is_directory(ignored)) {

@@ -132,6 +132,23 @@ Result<void> LiveSandbox::mount_volumes() {
   return {};
 }
 
+pid_t LiveSandbox::start_process(std::uint64_t flags) {
+  int process = -1;
+  clone_args arguments{};
+  arguments.flags = flags | CLONE_PIDFD;
+  arguments.pidfd = reinterpret_cast<std::uint64_t>(&process);
+  arguments.exit_signal = SIGCHLD;
+  if (cgroup_.init_folder() >= 0) {
+    arguments.flags |= CLONE_INTO_CGROUP;
+    arguments.cgroup = static_cast<std::uint64_t>(cgroup_.init_folder());
+  }
+  const auto pid = static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof arguments));
+  if (pid <= 0) return pid;
+  pid_ = pid;
+  process_.reset(process);
+  return pid;
+}
+
 Result<void> LiveSandbox::start_init() {
   FORKPOINT_ASSIGN_OR_RETURN(SocketPair control, make_socket_pair());
   FORKPOINT_ASSIGN_OR_RETURN(SocketPair client, make_socket_pair());
@@ -160,22 +177,13 @@ Result<void> LiveSandbox::start_init() {
   for (std::size_t i = 0; i < volumes_.size(); ++i) {
     setup.volumes.emplace_back(volumes_[i].mount.get(), state_.volumes[i].mount_point);
   }
-  int process = -1;
-  clone_args arguments{};
-  arguments.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PIDFD;
-  if (policy.network == Network::none) arguments.flags |= CLONE_NEWNET;
-  arguments.pidfd = reinterpret_cast<std::uint64_t>(&process);
-  arguments.exit_signal = SIGCHLD;
-  if (cgroup_.init_folder() >= 0) {
-    arguments.flags |= CLONE_INTO_CGROUP;
-    arguments.cgroup = static_cast<std::uint64_t>(cgroup_.init_folder());
-  }
-  const long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
+  std::uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+  if (policy.network == Network::none) flags |= CLONE_NEWNET;
+  const pid_t pid = start_process(flags);
   if (pid < 0) return failed("no process in new namespaces can be made");
   if (pid == 0) become_init(setup);
-  pid_ = static_cast<pid_t>(pid);
-  process_.reset(process);
-  // Before its actions, on a busy machine too: where memory runs out it has to be quicker than what runs next.
+  // Before its actions, on a busy machine too: where memory runs out it has to be quicker than what runs
+  // next.
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(pid_), kInitNice);
   control_ = std::move(control.ours);
   client_end_ = std::move(client.ours);

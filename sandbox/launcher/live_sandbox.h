@@ -76,6 +76,8 @@ class LiveSandbox {
   Result<void> mount_volumes();
   Result<void> start_init();
   Result<void> start_init_in_folders();
+  // clone3 with `flags`, into the cgroup if there is one: 0 in the child, below 0 on an error.
+  pid_t start_process(std::uint64_t flags);
   Result<void> send_start();
   void end_init();
 

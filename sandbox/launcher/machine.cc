@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -40,15 +39,10 @@ Result<void> try_folder(const fs::path& state, const SandboxUsers& users) {
     return input_error("state_folder_failed",
                        "its path holds characters that shells quote, and at L1 sandboxes see it");
   }
-  if (users.own()) {
-    const pid_t pid = fork();
-    if (pid == 0)
-      _exit(become_user(users.user_of(0), users.group()) && access(state.c_str(), X_OK) == 0 ? 0 : 1);
-    int status = -1;
-    waitpid(pid, &status, 0);
-    if (status != 0)
-      return input_error("state_folder_failed",
-                         "users other than root can't enter a folder above it (chmod o+x)");
+  const auto can_enter = [&state] { return access(state.c_str(), X_OK) == 0; };
+  if (users.own() && !holds_for_user(users.user_of(0), users.group(), can_enter)) {
+    return input_error("state_folder_failed",
+                       "users other than root can't enter a folder above it (chmod o+x)");
   }
   return {};
 }

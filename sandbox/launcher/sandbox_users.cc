@@ -23,14 +23,8 @@ constexpr std::array<Range, 2> kRanges = {
     {{2'001'000'000, 2'001'000'001, 100'000, 1'000}, {60'600, 60'601, 40, 100}}};
 
 bool works(const Range& range) {
-  const pid_t pid = fork();
-  if (pid == 0) {
-    const std::int64_t last = range.first + std::int64_t{range.launchers} * range.count - 1;
-    _exit(become_user(last, range.group) ? 0 : 1);
-  }
-  int status = -1;
-  waitpid(pid, &status, 0);
-  return status == 0;
+  const std::int64_t last = range.first + std::int64_t{range.launchers} * range.count - 1;
+  return holds_for_user(last, range.group, [] { return true; });
 }
 
 }  // namespace
@@ -65,6 +59,14 @@ bool become_user(std::int64_t user, std::int64_t group) {
   const bool dropped = cap_set_proc(none) == 0;
   cap_free(none);
   return dropped;
+}
+
+bool holds_for_user(std::int64_t user, std::int64_t group, const std::function<bool()>& check) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(become_user(user, group) && check() ? 0 : 1);
+  int status = -1;
+  waitpid(pid, &status, 0);
+  return status == 0;
 }
 
 }  // namespace forkpoint::sandbox

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace forkpoint::sandbox {
 
@@ -30,5 +31,8 @@ class SandboxUsers {
 // Makes the calling process one of `user`, or leaves it its own where that is -1, and takes every capability
 // away, for good. False: errno says why.
 bool become_user(std::int64_t user, std::int64_t group);
+
+// Whether a process of ours can become that and `check` holds for it then: tried in a child.
+bool holds_for_user(std::int64_t user, std::int64_t group, const std::function<bool()>& check);
 
 }  // namespace forkpoint::sandbox

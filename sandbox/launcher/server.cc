@@ -294,9 +294,10 @@ void Server::measure_disk(const std::string& id) {
   const auto& slot = slots_.at(id);
   const SandboxState& state = slot.sandbox->state();
   for (const auto& volume : slot.sandbox->folders()) folders.push_back(volume.now.front());
-  for (const VolumeStack& stack : state.volumes) {
-    if (slot.sandbox->tree()) break;  // its own folder holds all
-    for (const LayerRef& layer : stack.layers) folders.push_back(layer->path());
+  if (!slot.sandbox->tree()) {  // at L1 its own folder holds all
+    for (const VolumeStack& stack : state.volumes) {
+      for (const LayerRef& layer : stack.layers) folders.push_back(layer->path());
+    }
   }
   const auto measure = [folders, first = state.disk_bytes_first]() -> Answer {
     std::uint64_t bytes = 0;
