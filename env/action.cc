@@ -13,9 +13,12 @@ Json to_json(const FormatError& error) {
 
 }  // namespace
 
+ParsedMessage refused(FormatError error) {
+  return ParsedMessage{.thought = {}, .errors = {std::move(error)}};
+}
+
 ParsedMessage refused(std::string code, std::string message) {
-  return ParsedMessage{.thought = {},
-                       .errors = {FormatError{.code = std::move(code), .message = std::move(message)}}};
+  return refused(FormatError{.code = std::move(code), .message = std::move(message)});
 }
 
 Json to_json(const ParsedMessage& message) {

@@ -59,6 +59,7 @@ struct ParsedMessage {
 };
 
 // A message that was refused.
+ParsedMessage refused(FormatError error);
 ParsedMessage refused(std::string code, std::string message);
 
 // The object of `forkpoint actions parse`: "error" is the first of "errors".

@@ -19,10 +19,9 @@
 namespace forkpoint::env {
 
 // Placeholders of all templates: {exit_code} (as a shell gives it: 128 + signal, 124 for a time-out),
-// {signal}
-// ("" without one), {cwd}, {wall_s}, {limit} (its name, "" without one), {processes} (how many still run). Of
-// `result` also {output}, {error_output} ("" where both streams came as one), {notes}; of `elision` also
-// {elided_chars}.
+// {signal} ("" without one), {cwd}, {wall_s}, {limit} (its name, "" without one), {processes} (how many still
+// run). Of `result` also {output}, {error_output} ("" where both streams came as one), {notes}; of `elision`
+// also {elided_chars}.
 struct ObservationTemplates {
   std::string result = "{output}{error_output}{notes}[exit code {exit_code}, working directory {cwd}]\n";
   std::string elision = "\n[... {elided_chars} characters left out ...]\n";

@@ -17,22 +17,18 @@ const TagFormat& format() {
   return format;
 }
 
-std::variant<TaggedCall, FormatError> fail(std::string code, std::string_view what) {
-  return FormatError{.code = std::move(code),
-                     .message = std::string(what) + " Nothing was run. " + std::string(kHowTo)};
-}
-
 std::variant<TaggedCall, FormatError> read_call(std::string_view text, std::size_t at) {
   at = skip_blank(text, at + kOpen.size());
   if (at == text.size() || text[at] != '{')
-    return fail("invalid_json", "Behind <tool_call> no JSON object follows.");
+    return call_error("invalid_json", "Behind <tool_call> no JSON object follows.", format());
   const std::optional<std::size_t> object_end = json_object_end(text, at);
-  if (!object_end) return fail("invalid_json", "The JSON object behind <tool_call> does not end.");
+  if (!object_end)
+    return call_error("invalid_json", "The JSON object behind <tool_call> does not end.", format());
   std::variant<ToolCall, FormatError> call = read_json_call(text.substr(at, *object_end - at));
   if (auto* error = std::get_if<FormatError>(&call)) return std::move(*error);
   const std::size_t close = skip_blank(text, *object_end);
   if (!text.substr(close).starts_with(kClose)) {
-    return fail("unclosed_call", "Behind the JSON object of a call no </tool_call> follows.");
+    return call_error("unclosed_call", "Behind the JSON object of a call no </tool_call> follows.", format());
   }
   return TaggedCall{.call = std::move(std::get<ToolCall>(call)), .end = close + kClose.size()};
 }

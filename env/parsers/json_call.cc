@@ -89,7 +89,7 @@ std::variant<Json, FormatError> read_json_object(std::string_view text) {
     return FormatError{
         .code = "bad_arguments",
         .message = fmt::format("A JSON object is needed, but this is {} {}. The call was not run.",
-                               value->is_array() || value->is_object() ? "an" : "a", value->type_name())};
+                               value->is_array() ? "an" : "a", value->type_name())};
   }
   StrictLook look;
   Json::sax_parse(text, &look);

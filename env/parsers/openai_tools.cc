@@ -55,11 +55,8 @@ class OpenaiTools final : public ActionParser {
  private:
   ParsedMessage read(const AssistantMessage& message) const override {
     if (message.calls.empty()) {
-      ParsedMessage none =
-          refused("no_call",
-                  "Your message calls no tool, so nothing was run. Use one of the tools you were "
-                  "given.");
-      return none;
+      return refused("no_call",
+                     "Your message calls no tool, so nothing was run. Use one of the tools you were given.");
     }
     ParsedMessage parsed{.thought = message.text};
     std::set<std::string> ids;

@@ -24,19 +24,16 @@ const TagFormat& format() {
   return format;
 }
 
-FormatError unclosed(std::string_view what) {
-  return {.code = "unclosed_call", .message = std::string(what) + " Nothing was run. " + std::string(kHowTo)};
-}
-
 std::variant<TaggedCall, FormatError> read_call(std::string_view text, std::size_t at) {
   at = skip_blank(text, at + kOpen.size());
   if (!text.substr(at).starts_with(kFunctionOpen)) {
-    return unclosed("Behind <tool_call> no <function=NAME> follows.");
+    return call_error("unclosed_call", "Behind <tool_call> no <function=NAME> follows.", format());
   }
   std::variant<TaggedCall, FormatError> read = read_function(text, at, FunctionTail::needed);
   if (auto* call = std::get_if<TaggedCall>(&read)) {
     const std::size_t end = skip_blank(text, call->end);
-    if (!text.substr(end).starts_with(kClose)) return unclosed("Behind </function> no </tool_call> follows.");
+    if (!text.substr(end).starts_with(kClose))
+      return call_error("unclosed_call", "Behind </function> no </tool_call> follows.", format());
     call->end = end + kClose.size();
   }
   return read;

@@ -69,7 +69,7 @@ class React final : public ActionParser {
     const std::optional<std::size_t> end = json_object_end(text, input);
     if (!end) return fail("invalid_json", "The JSON object of the input does not end.");
     std::variant<Json, FormatError> arguments = read_json_object(text.substr(input, *end - input));
-    if (const auto* error = std::get_if<FormatError>(&arguments)) return refused(error->code, error->message);
+    if (const auto* error = std::get_if<FormatError>(&arguments)) return refused(*error);
     if (std::optional<ParsedMessage> refusal = refuse_rest(text, *end)) return *std::move(refusal);
 
     call.arguments = std::move(std::get<Json>(arguments));

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -26,7 +27,7 @@ struct TagFormat {
   std::string_view open;  // what a call begins with
   // Tags that stand only inside calls: outside they show that a call has been read wrongly.
   std::vector<std::string_view> inner_tags;
-  std::string_view how_to;  // how a call is written, for the error of a message without one
+  std::string_view how_to;  // how a call is written, for errors
 };
 
 // Reads the call that begins at `at` with the format's `open`.
@@ -55,6 +56,9 @@ class OutsideCalls {
   const TagFormat& format_;
 };
 
+// What is wrong with a call, that nothing was run, and how one is written.
+FormatError call_error(std::string code, std::string_view what, const TagFormat& format);
+
 ParsedMessage refused_stray_tag(std::string_view tag, const TagFormat& format);
 ParsedMessage refused_without_call(const TagFormat& format);
 
@@ -76,7 +80,7 @@ ParsedMessage read_tagged_calls(std::string_view text, const TagFormat& format, 
       continue;
     }
     std::variant<TaggedCall, FormatError> call = read(text, at);
-    if (auto* error = std::get_if<FormatError>(&call)) return refused(error->code, error->message);
+    if (auto* error = std::get_if<FormatError>(&call)) return refused(std::move(*error));
     at = std::get<TaggedCall>(call).end;
     parsed.calls.push_back(std::move(std::get<TaggedCall>(call).call));
   }

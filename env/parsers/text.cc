@@ -9,8 +9,6 @@ constexpr std::string_view kBlanks = " \t\n\r\v\f";
 
 }  // namespace
 
-bool is_blank(char c) { return kBlanks.find(c) != std::string_view::npos; }
-
 std::string_view trim(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return {};
@@ -28,12 +26,10 @@ std::optional<Line> line_at(std::string_view text, std::size_t at) {
 }
 
 std::optional<std::size_t> answer_begin(std::string_view text) {
-  constexpr std::string_view kOpen = "<think>";
-  constexpr std::string_view kClose = "</think>";
-  if (!text.substr(skip_blank(text, 0)).starts_with(kOpen)) return 0;
-  const std::size_t close = text.find(kClose);
+  if (!text.substr(skip_blank(text, 0)).starts_with(kThoughtOpen)) return 0;
+  const std::size_t close = text.find(kThoughtClose);
   if (close == std::string_view::npos) return std::nullopt;
-  return close + kClose.size();
+  return close + kThoughtClose.size();
 }
 
 bool is_name(std::string_view name) {

@@ -7,8 +7,7 @@
 
 namespace forkpoint::env {
 
-// Blank space of ASCII: space, tab, line ends, vertical tab, form feed.
-bool is_blank(char c);
+// Blank space is that of ASCII: space, tab, line ends, vertical tab, form feed.
 std::string_view trim(std::string_view text);
 std::size_t skip_blank(std::string_view text, std::size_t at);
 
@@ -23,6 +22,10 @@ struct Line {
 
 // The line that begins at `at`; nothing at the end of the text.
 std::optional<Line> line_at(std::string_view text, std::size_t at);
+
+// What a model that thinks aloud puts around its thoughts.
+inline constexpr std::string_view kThoughtOpen = "<think>";
+inline constexpr std::string_view kThoughtClose = "</think>";
 
 // Where a model that thinks aloud begins its answer: behind the "</think>" of a text that opens with
 // "<think>", else 0. Nothing when the thought is not closed: then there is no answer.
