@@ -16,18 +16,14 @@
 #include "core/temp_dir.h"
 #include "sandbox/local_backend.h"
 #include "tests/sandbox/traces.h"
+#include "tests/support/must.h"
 
 namespace forkpoint::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-template <class T>
-T must(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().to_line());
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
+using tests::must;
 
 SandboxPolicy level1_policy() {
   SandboxPolicy policy;

@@ -20,6 +20,7 @@
 #include "sandbox/overlay_view.h"
 #include "sandbox/tree_hash.h"
 #include "tests/sandbox/traces.h"
+#include "tests/support/must.h"
 
 namespace forkpoint::sandbox {
 namespace {
@@ -27,12 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-template <class T>
-T must(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().to_line());
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
+using tests::must;
 
 SandboxPolicy small_policy() {
   SandboxPolicy policy;
