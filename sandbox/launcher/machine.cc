@@ -34,8 +34,8 @@ Result<void> try_overlay(StateFolder& state, Level level) {
 
 // Whether sandboxes at L1, which see `state` by its own path, can live there.
 Result<void> try_folder(const fs::path& state, const SandboxUsers& users) {
-  constexpr char plain[] = "/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+@%,:=";
-  if (state.string().find_first_not_of(plain) != std::string::npos) {
+  constexpr char kPlain[] = "/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+@%,:=";
+  if (state.string().find_first_not_of(kPlain) != std::string::npos) {
     return input_error("state_folder_failed",
                        "its path holds characters that shells quote, and at L1 sandboxes see it");
   }
