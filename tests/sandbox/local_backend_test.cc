@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,13 @@ SandboxPolicy small_policy() {
   return policy;
 }
 
+// A folder for state that the sandboxes of level L1, which are other users, can pass through.
+core::TempDir state_folder() {
+  core::TempDir folder = must(core::TempDir::create("forkpoint-state-", "/var/tmp"));
+  fs::permissions(folder.path(), fs::perms(0711));
+  return folder;
+}
+
 class LocalBackendTest : public testing::TestWithParam<Level> {
  protected:
   void SetUp() override {
@@ -53,13 +61,6 @@ class LocalBackendTest : public testing::TestWithParam<Level> {
   }
 
   bool own_tree() const { return GetParam() >= Level::l2; }
-
-  // A folder for state that the sandboxes of level L1, which are other users, can pass through.
-  static core::TempDir state_folder() {
-    core::TempDir folder = must(core::TempDir::create("forkpoint-state-", "/var/tmp"));
-    fs::permissions(folder.path(), fs::perms(0711));
-    return folder;
-  }
 
   static std::string output_of(Sandbox& sandbox, const std::string& command) {
     return must(sandbox.run(command)).output.text();
@@ -381,27 +382,40 @@ TEST_P(LocalBackendTest, LeavesTheMachinesFilesAlone_WhenTheLauncherIsKilled) {
   EXPECT_EQ(must(core::read_file(folder.path() / "workspace" / "file")), "kept");
 }
 
-TEST_P(LocalBackendTest, EndsEverything_WhenTheClientIsKilled) {
-  const core::TempDir folder = state_folder();
-  int launcher_pipe[2];
-  ASSERT_EQ(pipe(launcher_pipe), 0);
-  const pid_t client = fork();
-  if (client == 0) {
-    auto backend =
-        LocalBackend::start({.level_max = GetParam(), .programs = {}, .state = folder.path() / "state"});
+// Without the fixture's backend, whose thread a forked child would lose in the middle of whatever it does.
+class AbandonedBackendTest : public testing::TestWithParam<Level> {
+ protected:
+  // What the client does in its process: tells its launcher's pid (-1: it could not start), and waits for its end.
+  [[noreturn]] static void be_client(const fs::path& state, int tell) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    auto backend = LocalBackend::start({.level_max = GetParam(), .programs = {}, .state = state});
     auto sandbox = backend ? (*backend)->create(small_policy()) : backend.error();
     const bool ready = sandbox && (*sandbox)->run("sleep 300 & echo x > f");
     const pid_t launcher = ready ? (*backend)->launcher_pid() : -1;
-    (void)!write(launcher_pipe[1], &launcher, sizeof launcher);
+    (void)!write(tell, &launcher, sizeof launcher);
     for (;;) pause();
   }
+};
+
+INSTANTIATE_TEST_SUITE_P(Levels, AbandonedBackendTest, testing::Values(Level::l3, Level::l2, Level::l1),
+                         [](const auto& level) { return std::string(to_string(level.param)); });
+
+TEST_P(AbandonedBackendTest, EndsEverything_WhenTheClientIsKilled) {
+  const core::TempDir folder = state_folder();
+  int told[2];
+  ASSERT_EQ(pipe(told), 0);
+  const pid_t client = fork();
+  if (client == 0) be_client(folder.path() / "state", told[1]);
+  close(told[1]);
   pid_t launcher = -1;
-  ASSERT_EQ(read(launcher_pipe[0], &launcher, sizeof launcher), static_cast<ssize_t>(sizeof launcher));
-  for (const int fd : launcher_pipe) close(fd);
-  ASSERT_GT(launcher, 0);
-  const std::string id = fs::read_symlink("/proc/" + std::to_string(launcher) + "/cwd").filename().string();
+  const bool answered = read(told[0], &launcher, sizeof launcher) == static_cast<ssize_t>(sizeof launcher);
+  close(told[0]);
+  const fs::path cwd = "/proc/" + std::to_string(launcher) + "/cwd";
+  const std::string id = launcher > 0 ? fs::read_symlink(cwd).filename().string() : "";
   kill(client, SIGKILL);
   waitpid(client, nullptr, 0);
+  ASSERT_TRUE(answered) << "the client ended before it could tell";
+  ASSERT_GT(launcher, 0) << "the client could not start";
   EXPECT_TRUE(tests::becomes_true([&] { return kill(launcher, 0) != 0; })) << "the launcher lives on";
   EXPECT_TRUE(tests::becomes_true([&] { return tests::cgroups_of("forkpoint-" + id) == 0; }))
       << "cgroups stay behind";
