@@ -77,6 +77,8 @@ Result<void> mount_proc(const ChildSetup& setup, const std::string& root) {
   // No user namespaces further in: the last one that can be made is ours.
   write_kernel_file(proc + "/sys/user/max_user_namespaces", "0");
   if (!bind_mount(proc + "/sys", proc + "/sys", true)) return failed("/proc/sys");
+  // init's scores and names: it has its actions' user, who could set them.
+  if (!bind_mount(proc + "/1", proc + "/1", true)) return failed("/proc/1");
   if (!bind_mount("/dev/null", proc + "/keys", true) && errno != ENOENT) return failed("/proc/keys");
   // The rest is the machine's root's alone; where the sandbox's root is that one (level 2 for root), it is
   // closed too.

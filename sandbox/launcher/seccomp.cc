@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "core/unique_fd.h"
 
@@ -121,6 +123,31 @@ int deny_names(scmp_filter_ctx context) {
   return 0;
 }
 
+// init runs as the same user as its actions, and the kernel asks for no more than that where limits and
+// priorities are concerned: a second of processor time, and the sandbox ends. The second list: "everything of
+// this user", which init is part of. Ids have 32 bits; what stands above them the kernel does not look at.
+int guard_init(scmp_filter_ctx context) {
+  constexpr std::uint64_t kLow = 0xffffffff;
+  constexpr std::uint64_t kInit = 1;
+  constexpr std::uint64_t kIoPriorityOfUser = 3;  // IOPRIO_WHO_USER, which no header of the C library has
+  const std::pair<int, scmp_arg_cmp> denied[] = {
+      {SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kInit)},
+      {SCMP_SYS(setpriority), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, kInit)},
+      {SCMP_SYS(ioprio_set), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, kInit)},
+      {SCMP_SYS(sched_setaffinity), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kInit)},
+      {SCMP_SYS(sched_setattr), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kInit)},
+      {SCMP_SYS(sched_setparam), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kInit)},
+      {SCMP_SYS(sched_setscheduler), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kInit)},
+      {SCMP_SYS(setpriority), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, PRIO_USER)},
+      {SCMP_SYS(ioprio_set), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kIoPriorityOfUser)},
+  };
+  int rc = 0;
+  for (const auto& [number, compare] : denied) {
+    if (rc == 0) rc = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), number, 1, compare);
+  }
+  return rc;
+}
+
 // Calls that only some arguments make dangerous.
 int deny_arguments(scmp_filter_ctx context) {
   const std::uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
@@ -187,6 +214,7 @@ Result<SystemCallFilter> SystemCallFilter::build() {
   seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
   int rc = deny_names(context.get());
   if (rc == 0) rc = deny_arguments(context.get());
+  if (rc == 0) rc = guard_init(context.get());
   if (rc != 0) return no_seccomp(-rc, "the filter can't be built");
   SystemCallFilter filter;
   FORKPOINT_ASSIGN_OR_RETURN(filter.denied_, compiled(context.get()));
