@@ -78,10 +78,10 @@ class Removal {
 
   // A folder without read, write or search permission can't be emptied by its owner, but be opened up.
   static UniqueFd open_folder(int parent, const char* name) {
-    constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    UniqueFd folder(openat(parent, name, flags));
+    constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    UniqueFd folder(openat(parent, name, kFlags));
     if (!folder && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0)
-      folder.reset(openat(parent, name, flags));
+      folder.reset(openat(parent, name, kFlags));
     if (folder && faccessat(parent, name, W_OK | X_OK, AT_EACCESS) != 0) fchmod(folder.get(), 0700);
     return folder;
   }

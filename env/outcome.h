@@ -16,12 +16,12 @@ namespace forkpoint::env {
 
 enum class OutcomeKind {
   resolved,
-  unresolved,     // also: a test command that ran out of time
-  format_limit,   // too many messages in a row that could not be read
+  unresolved,    // also: a test command that ran out of time
+  format_limit,  // too many messages in a row that could not be read
   turn_limit,
   context_limit,  // the caller's limit on tokens
   time_limit,
-  infra_error,    // the machine, not the agent: `infra` says which
+  infra_error,  // the machine, not the agent: `infra` says which
 };
 
 std::string_view to_string(OutcomeKind kind);

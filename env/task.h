@@ -45,7 +45,8 @@ struct TaskWorkspace {
 // Judged by running tests in a fresh fork of the base state to which the episode's patch was applied.
 struct TestGrader {
   std::string command;  // a shell command, run in the workspace
-  // How its results are read: "pytest", "unittest", "ctest", "go", "cargo", "jest", "node", "tap", "exit_code".
+  // How its results are read: "pytest", "unittest", "ctest", "go", "cargo", "jest", "node", "tap",
+  // "exit_code".
   std::string reader = "exit_code";
   // Files that the agent never sees; written before the command runs, over whatever is there.
   TaskFiles hidden_files;
@@ -71,10 +72,10 @@ struct AnswerGrader {
 
 struct TaskLimits {
   int turns_max = 50;
-  double wall_s_max = 1800;         // of the episode, setup and scoring apart
-  double test_wall_s_max = 300;     // of the grader's command
-  std::int64_t tokens_max = 0;      // of the episode, as its caller reports them; 0: no limit
-  int format_errors_max = 3;        // in a row
+  double wall_s_max = 1800;      // of the episode, setup and scoring apart
+  double test_wall_s_max = 300;  // of the grader's command
+  std::int64_t tokens_max = 0;   // of the episode, as its caller reports them; 0: no limit
+  int format_errors_max = 3;     // in a row
   bool operator==(const TaskLimits&) const = default;
 };
 

@@ -26,11 +26,18 @@ using core::RatioRow;
 const char* const kEnvironment[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                                     "HOME=/root", "LANG=C.UTF-8", "TZ=UTC", nullptr};
 
-// Runs a program of the machine to its end, its output thrown away.
-void run_program(const std::vector<std::string>& arguments) {
+// As execve wants them.
+std::vector<char*> argument_pointers(const std::vector<std::string>& arguments) {
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Runs a program of the machine to its end, its output thrown away.
+void run_program(const std::vector<std::string>& arguments) {
+  const std::vector<char*> pointers = argument_pointers(arguments);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
@@ -49,9 +56,7 @@ bool runs(const std::vector<std::string>& arguments) {
   if (pid == 0) {
     const int null = open("/dev/null", O_RDWR);
     for (const int fd : {0, 1, 2}) dup2(null, fd);
-    std::vector<char*> pointers;
-    for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
-    pointers.push_back(nullptr);
+    const std::vector<char*> pointers = argument_pointers(arguments);
     execvp(pointers.front(), pointers.data());
     _exit(127);
   }

@@ -90,8 +90,8 @@ std::string encode(const ActionRequest& request) {
   return body.take();
 }
 
-std::optional<ActionRequest> decode_action_request(std::string_view bytes) {
-  Reader reader(bytes);
+std::optional<ActionRequest> decode_action_request(std::string_view body) {
+  Reader reader(body);
   ActionRequest request;
   request.shell = reader.boolean();
   request.command = reader.text();
@@ -122,8 +122,8 @@ std::string encode(const ExecResult& result) {
   return body.take();
 }
 
-std::optional<ExecResult> decode_exec_result(std::string_view bytes) {
-  Reader reader(bytes);
+std::optional<ExecResult> decode_exec_result(std::string_view body) {
+  Reader reader(body);
   ExecResult result;
   result.exit_code = decode_optional(reader);
   result.signal = decode_optional(reader);
@@ -180,8 +180,8 @@ std::string encode(const InitStart& start) {
   return body.take();
 }
 
-std::optional<InitStart> decode_init_start(std::string_view bytes) {
-  Reader reader(bytes);
+std::optional<InitStart> decode_init_start(std::string_view body) {
+  Reader reader(body);
   InitStart start;
   start.limits = decode_limits(reader);
   start.shell = static_cast<ShellMode>(reader.u8());

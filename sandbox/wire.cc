@@ -29,7 +29,7 @@ struct Header {
   std::uint64_t body_bytes = 0;
 };
 
-Error bad_message(std::string what) {
+Error bad_message(const std::string& what) {
   return {
       .boundary = Boundary::sandbox, .code = "bad_message", .message = "a message of another kind: " + what};
 }

@@ -192,7 +192,8 @@ Result<SpawnPlan> ActionRunner::plan_for(const ActionRequest& request) const {
     plan.arguments = request.arguments;
     std::map<std::string, std::string> environment = start_.environment;
     for (const auto& [name, value] : request.environment) environment[name] = value;
-    for (const auto& [name, value] : environment) plan.environment.push_back(name + "=" + value);
+    for (const auto& [name, value] : environment)
+      plan.environment.push_back(std::string(name).append("=").append(value));
   }
   const Limits& limits = start_.limits;
   plan.limits = {{RLIMIT_NOFILE, static_cast<rlim_t>(limits.open_files_max)},
@@ -431,9 +432,9 @@ void ActionRunner::check_usage(Running& running) {
 // What the action's processes wrote, deleted or not: those that live, and those that its own process has
 // waited for.
 std::uint64_t ActionRunner::bytes_written(const Running& running, const std::vector<pid_t>& pids) {
-  constexpr std::uint64_t block = 512;
+  constexpr std::uint64_t kBlock = 512;
   std::uint64_t bytes =
-      running.ending ? static_cast<std::uint64_t>(running.ending->usage.ru_oublock) * block : 0;
+      running.ending ? static_cast<std::uint64_t>(running.ending->usage.ru_oublock) * kBlock : 0;
   for (const pid_t pid : pids) bytes += number_after(read_proc_file(pid, "io"), "write_bytes:");
   return bytes;
 }

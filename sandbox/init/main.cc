@@ -64,9 +64,9 @@ core::UniqueFd open_beneath(const std::string& root, const std::string& path, st
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   // EAGAIN: something was renamed while ".." was looked at, and the kernel would not swear that it stays
   // beneath.
-  constexpr int attempts_max = 1000;
+  constexpr int kAttemptsMax = 1000;
   int fd = -1;
-  for (int attempt = 0; attempt < attempts_max && fd < 0; ++attempt) {
+  for (int attempt = 0; attempt < kAttemptsMax && fd < 0; ++attempt) {
     fd = static_cast<int>(syscall(SYS_openat2, folder.get(), below->c_str(), &how, sizeof how));
     if (fd < 0 && errno != EAGAIN && errno != EINTR) break;
   }
@@ -77,11 +77,12 @@ core::UniqueFd open_beneath(const std::string& root, const std::string& path, st
 bool is_kernel_file(int fd) {
   struct statfs status {};
   if (fstatfs(fd, &status) != 0) return true;
-  constexpr long proc = 0x9fa0;
-  constexpr long sys = 0x62656572;
-  constexpr long cgroup = 0x27e0eb;
-  constexpr long cgroup2 = 0x63677270;
-  return status.f_type == proc || status.f_type == sys || status.f_type == cgroup || status.f_type == cgroup2;
+  constexpr long kProc = 0x9fa0;
+  constexpr long kSys = 0x62656572;
+  constexpr long kCgroup = 0x27e0eb;
+  constexpr long kCgroup2 = 0x63677270;
+  return status.f_type == kProc || status.f_type == kSys || status.f_type == kCgroup ||
+         status.f_type == kCgroup2;
 }
 
 class Init {

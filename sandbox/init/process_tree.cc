@@ -53,8 +53,8 @@ class CgroupTree final : public ProcessTree {
     }
     // They are dying, but it takes them a moment; a process in the kernel's hands may take longer than we
     // wait.
-    constexpr int waits_max = 2000;
-    for (int wait = 0; wait < waits_max && has_living(); ++wait) pause_ms(1);
+    constexpr int kWaitsMax = 2000;
+    for (int wait = 0; wait < kWaitsMax && has_living(); ++wait) pause_ms(1);
   }
 
   TreeUsage usage() override {
@@ -151,10 +151,10 @@ class ReaperTree final : public ProcessTree {
   void kill_all() override {
     // A table of processes is not read at one moment: whoever changes parents meanwhile is missed by one
     // look.
-    constexpr int rounds_max = 400;
-    constexpr int quiet_rounds_wanted = 3;
+    constexpr int kRoundsMax = 400;
+    constexpr int kQuietRoundsWanted = 3;
     int quiet_rounds = 0;
-    for (int round = 0; round < rounds_max && quiet_rounds < quiet_rounds_wanted; ++round) {
+    for (int round = 0; round < kRoundsMax && quiet_rounds < kQuietRoundsWanted; ++round) {
       const std::set<pid_t> seen = stop_all([this] { return members(); });
       quiet_rounds = seen.empty() ? quiet_rounds + 1 : 0;
       for (const pid_t pid : seen) kill(pid, SIGKILL);

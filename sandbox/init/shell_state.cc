@@ -154,8 +154,8 @@ string declared_name(string_view declaration) {
 
 // "name ()" at the head of a definition to its closing brace at the beginning of a line.
 string without_our_trap_function(string functions) {
-  static constexpr string_view head = "trap () \n{ \n";
-  std::size_t start = functions.starts_with(head) ? 0 : functions.find("\n" + string(head));
+  static constexpr string_view kHead = "trap () \n{ \n";
+  std::size_t start = functions.starts_with(kHead) ? 0 : functions.find("\n" + string(kHead));
   if (start == string::npos) return functions;
   if (functions[start] == '\n') ++start;
   const std::size_t end = functions.find("\n}\n", start);
@@ -259,7 +259,7 @@ bool has_option(const ShellState& state, string_view name) {
 // `shopt` and `set` that make a fresh shell's options those of the state; errexit, nounset and xtrace come
 // last.
 string restoring_options(const ShellState& state) {
-  static constexpr std::array<string_view, 16> set_names = {
+  static constexpr std::array<string_view, 16> kSetNames = {
       "allexport", "braceexpand", "errtrace", "functrace", "hashall",  "histexpand", "keyword", "monitor",
       "noclobber", "noglob",      "notify",   "onecmd",    "physical", "pipefail",   "posix",   "privileged"};
   if (state.options.empty()) return "";
@@ -279,18 +279,18 @@ string restoring_options(const ShellState& state) {
   static const std::set<string_view> read_only = {"login_shell", "restricted_shell"};
   for (const string& name : on) {
     const bool of_set =
-        std::find(set_names.begin(), set_names.end(), name) != set_names.end() || set_only.contains(name);
+        std::find(kSetNames.begin(), kSetNames.end(), name) != kSetNames.end() || set_only.contains(name);
     if (!of_set && !read_only.contains(name) && name != "expand_aliases") shopts += " " + name;
   }
   if (!shopts.empty()) text += "builtin shopt -s" + shopts + " 2>/dev/null\n";
   // On in a fresh shell; off only where the user said so.
-  static constexpr std::array<string_view, 8> default_on = {
+  static constexpr std::array<string_view, 8> kDefaultOn = {
       "checkwinsize",  "cmdhist",         "complete_fullquote", "extquote",
       "force_fignore", "globasciiranges", "globskipdots",       "patsub_replacement"};
-  for (const string_view name : default_on) {
+  for (const string_view name : kDefaultOn) {
     if (!on.contains(string(name))) text += "builtin shopt -u " + string(name) + " 2>/dev/null\n";
   }
-  for (const string_view name : set_names) {
+  for (const string_view name : kSetNames) {
     const bool fresh = name == "braceexpand" || name == "hashall";
     const bool wanted = on.contains(string(name));
     if (wanted != fresh) text += "builtin set " + string(wanted ? "-o " : "+o ") + string(name) + "\n";

@@ -125,6 +125,7 @@ Error not_started(const SpawnPlan& plan, const Failure& failure) {
 Result<pid_t> spawn(const SpawnPlan& plan) {
   const std::vector<std::string> programs = candidates(plan.arguments.front(), plan.environment);
   std::vector<const char*> program_pointers;
+  program_pointers.reserve(programs.size());
   for (const std::string& program : programs) program_pointers.push_back(program.c_str());
   const std::vector<char*> argv = pointers(plan.arguments);
   const std::vector<char*> envp = pointers(plan.environment);

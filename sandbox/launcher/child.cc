@@ -176,9 +176,9 @@ constexpr int kInitProgram = 5;
 
 // The sockets at 3 and 4, the program at 5, nothing else.
 Result<void> arrange_descriptors(const ChildSetup& setup) {
-  constexpr int high = 1000;
-  const std::array<int, 3> sources = {fcntl(setup.control, F_DUPFD, high), fcntl(setup.client, F_DUPFD, high),
-                                      fcntl(setup.init, F_DUPFD, high)};
+  constexpr int kHigh = 1000;
+  const std::array<int, 3> sources = {fcntl(setup.control, F_DUPFD, kHigh),
+                                      fcntl(setup.client, F_DUPFD, kHigh), fcntl(setup.init, F_DUPFD, kHigh)};
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
   for (int i = 0; i < 3; ++i) {

@@ -48,12 +48,12 @@ Result<void> make_devices(const std::filesystem::path& folder) {
     const core::UniqueFd file(open(target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
     if (!file || !bind_mount(std::string("/dev/") + name, target, false)) return failed(name);
   }
-  constexpr std::array<std::array<const char*, 2>, 5> links = {{{"/proc/self/fd", "fd"},
-                                                                {"/proc/self/fd/0", "stdin"},
-                                                                {"/proc/self/fd/1", "stdout"},
-                                                                {"/proc/self/fd/2", "stderr"},
-                                                                {"pts/ptmx", "ptmx"}}};
-  for (const auto& [target, name] : links) {
+  constexpr std::array<std::array<const char*, 2>, 5> kLinks = {{{"/proc/self/fd", "fd"},
+                                                                 {"/proc/self/fd/0", "stdin"},
+                                                                 {"/proc/self/fd/1", "stdout"},
+                                                                 {"/proc/self/fd/2", "stderr"},
+                                                                 {"pts/ptmx", "ptmx"}}};
+  for (const auto& [target, name] : kLinks) {
     if (symlink(target, (dev + "/" + name).c_str()) != 0) return failed(name);
   }
   for (const char* name : {"/shm", "/pts", "/forkpoint"}) {

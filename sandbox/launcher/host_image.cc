@@ -82,13 +82,13 @@ Result<fs::path> make_skeleton(const fs::path& folder, bool with_host_links, std
     const char* path;
     mode_t mode;
   };
-  constexpr Wanted wanted[] = {
+  constexpr Wanted kWanted[] = {
       {"dev", 0755},     {"etc", 0755},     {"home", 0755},     {"mnt", 0755},       {"opt", 0755},
       {"proc", 0555},    {"root", 0700},    {"run", 0755},      {"run/lock", 01777}, {"srv", 0755},
       {"sys", 0555},     {"tmp", 01777},    {"usr", 0755},      {"var", 0755},       {"var/cache", 0755},
       {"var/lib", 0755}, {"var/log", 0755}, {"var/tmp", 01777}, {"workspace", 0755}};
   FORKPOINT_RETURN_IF_ERROR(make_folder(folder, 0755, owner));
-  for (const auto& [path, mode] : wanted) FORKPOINT_RETURN_IF_ERROR(make_folder(folder / path, mode, owner));
+  for (const auto& [path, mode] : kWanted) FORKPOINT_RETURN_IF_ERROR(make_folder(folder / path, mode, owner));
   if (symlink("/run", (folder / "var/run").c_str()) != 0 && errno != EEXIST)
     return failed(folder / "var/run");
   if (!own(folder / "var/run", owner)) return failed(folder / "var/run");

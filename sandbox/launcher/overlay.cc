@@ -40,10 +40,10 @@ bool set_option(int context, const char* key, const std::string& value) {
 
 // One value may have 255 bytes; Linux 6.5 and newer take one lower at a time.
 bool set_lowers(int context, const std::vector<std::filesystem::path>& lowers) {
-  constexpr std::size_t value_bytes_max = 255;
+  constexpr std::size_t kValueBytesMax = 255;
   std::string joined;
   for (const auto& lower : lowers) joined += (joined.empty() ? "" : ":") + escaped(lower);
-  if (joined.size() <= value_bytes_max) return set_option(context, "lowerdir", joined);
+  if (joined.size() <= kValueBytesMax) return set_option(context, "lowerdir", joined);
   for (const auto& lower : lowers) {
     if (!set_option(context, "lowerdir+", lower.string())) return false;
   }

@@ -123,23 +123,27 @@ int deny_names(scmp_filter_ctx context) {
   return 0;
 }
 
+// Of ids, families and requests the kernel looks at 32 bits only, so must we.
+scmp_arg_cmp low_half_is(unsigned argument, std::uint64_t value) {
+  return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = 0xffffffff, .datum_b = value};
+}
+
 // init runs as the same user as its actions, and the kernel asks for no more than that where limits and
 // priorities are concerned: a second of processor time, and the sandbox ends. The second list: "everything of
-// this user", which init is part of. Ids have 32 bits; what stands above them the kernel does not look at.
+// this user", which init is part of.
 int guard_init(scmp_filter_ctx context) {
-  constexpr std::uint64_t kLow = 0xffffffff;
   constexpr std::uint64_t kInit = 1;
   constexpr std::uint64_t kIoPriorityOfUser = 3;  // IOPRIO_WHO_USER, which no header of the C library has
   const std::pair<int, scmp_arg_cmp> denied[] = {
-      {SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kInit)},
-      {SCMP_SYS(setpriority), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, kInit)},
-      {SCMP_SYS(ioprio_set), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, kInit)},
-      {SCMP_SYS(sched_setaffinity), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kInit)},
-      {SCMP_SYS(sched_setattr), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kInit)},
-      {SCMP_SYS(sched_setparam), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kInit)},
-      {SCMP_SYS(sched_setscheduler), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kInit)},
-      {SCMP_SYS(setpriority), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, PRIO_USER)},
-      {SCMP_SYS(ioprio_set), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kIoPriorityOfUser)},
+      {SCMP_SYS(prlimit64), low_half_is(0, kInit)},
+      {SCMP_SYS(setpriority), low_half_is(1, kInit)},
+      {SCMP_SYS(ioprio_set), low_half_is(1, kInit)},
+      {SCMP_SYS(sched_setaffinity), low_half_is(0, kInit)},
+      {SCMP_SYS(sched_setattr), low_half_is(0, kInit)},
+      {SCMP_SYS(sched_setparam), low_half_is(0, kInit)},
+      {SCMP_SYS(sched_setscheduler), low_half_is(0, kInit)},
+      {SCMP_SYS(setpriority), low_half_is(0, PRIO_USER)},
+      {SCMP_SYS(ioprio_set), low_half_is(0, kIoPriorityOfUser)},
   };
   int rc = 0;
   for (const auto& [number, compare] : denied) {
@@ -156,27 +160,27 @@ int deny_arguments(scmp_filter_ctx context) {
     if (rc == 0) rc = seccomp_rule_add(context, refuse, number, 1, compare);
   };
   for (std::uint64_t bit = 1; bit <= CLONE_NEWNET; bit <<= 1) {
-    if ((kNamespaceFlags & bit) != 0) add(SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, bit, bit));
+    if ((kNamespaceFlags & bit) != 0)
+      add(SCMP_SYS(clone), {.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = bit, .datum_b = bit});
   }
-  // Type into somebody's terminal. The kernel looks at 32 bits only, so must we.
-  constexpr std::uint64_t low = 0xffffffff;
-  add(SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, low, TIOCSTI));
-  add(SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, low, TIOCLINUX));
+  // Type into somebody's terminal.
+  add(SCMP_SYS(ioctl), low_half_is(1, TIOCSTI));
+  add(SCMP_SYS(ioctl), low_half_is(1, TIOCLINUX));
   // Sockets: the families that programs use. vsock above all reaches the hypervisor's other guests through
   // any network namespace.
-  constexpr std::array<std::uint64_t, 4> allowed = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+  constexpr std::array<std::uint64_t, 4> kAllowed = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
   for (std::uint64_t family = 0; family < AF_MAX; ++family) {
     bool ok = false;
-    for (const std::uint64_t one : allowed) ok = ok || one == family;
+    for (const std::uint64_t one : kAllowed) ok = ok || one == family;
     if (ok) continue;
     if (rc == 0) {
       rc = seccomp_rule_add(context, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-                            SCMP_A0(SCMP_CMP_MASKED_EQ, low, family));
+                            low_half_is(0, family));
     }
   }
   if (rc == 0)
     rc = seccomp_rule_add(context, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-                          SCMP_A0(SCMP_CMP_GE, AF_MAX));
+                          scmp_arg_cmp{.arg = 0, .op = SCMP_CMP_GE, .datum_a = AF_MAX, .datum_b = 0});
   return rc;
 }
 

@@ -140,8 +140,8 @@ Result<void> Server::create(const Message& message) {
   if (machine_.level() == Level::l1) return create_in_folders(message.id, policy);
   const auto start_with = [this, policy,
                            request = message.id](const std::vector<fs::path>& unpacked) -> Result<void> {
-    FORKPOINT_ASSIGN_OR_RETURN(std::vector<VolumeStack> volumes, machine_.volumes_of(policy, unpacked));
-    SandboxState state{.policy = policy, .volumes = volumes, .origin = std::move(volumes), .shell_state = {}};
+    FORKPOINT_ASSIGN_OR_RETURN(const std::vector<VolumeStack> volumes, machine_.volumes_of(policy, unpacked));
+    SandboxState state{.policy = policy, .volumes = volumes, .origin = volumes, .shell_state = {}};
     return start_sandbox(request, std::move(state));
   };
   if (!must_be_unpacked(policy.image)) {

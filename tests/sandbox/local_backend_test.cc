@@ -385,7 +385,8 @@ TEST_P(LocalBackendTest, LeavesTheMachinesFilesAlone_WhenTheLauncherIsKilled) {
 // Without the fixture's backend, whose thread a forked child would lose in the middle of whatever it does.
 class AbandonedBackendTest : public testing::TestWithParam<Level> {
  protected:
-  // What the client does in its process: tells its launcher's pid (-1: it could not start), and waits for its end.
+  // What the client does in its process: tells its launcher's pid (-1: it could not start), and waits for its
+  // end.
   [[noreturn]] static void be_client(const fs::path& state, int tell) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     auto backend = LocalBackend::start({.level_max = GetParam(), .programs = {}, .state = state});
